@@ -1,0 +1,273 @@
+"""Stage 6, aggregate: rows to case results, distributions and averages (contract section 5).
+
+Everything here reads the columns of `schemas.SnapshotRows`, whether they come from the judge or from Parquet. Sums are
+integers or `math.fsum`, and what is shown is rounded to 6 decimals: the same figures on any machine.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import polars as pl
+
+from pipeline import schemas
+
+DECIMALS: Final = 6
+ABSENT: Final = "(none)"
+
+
+class CasePolicy(msgspec.Struct, rename="camel"):
+    """What the aggregation needs to know of a case, read from its definition."""
+
+    pass_policy: "str | MinPassRate" = "all"
+    known_failure: "KnownFailure | None" = None
+
+
+class MinPassRate(msgspec.Struct, rename="camel"):
+    """See `cases.model.MinPassRate`."""
+
+    min_pass_rate: float
+
+
+class KnownFailure(msgspec.Struct, rename="camel"):
+    """See `cases.model.KnownFailure`."""
+
+    checks: list[str]
+    reason: str
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Figures over the whole run; averages, percentiles and distributions are over the readable traces.
+
+    Attributes:
+        total_cases: every selected case, those not run and in error too.
+        passed: cases that passed.
+        failed: cases that failed, known failures included.
+        not_run: cases without a trace.
+        errors: cases with an unreadable trace.
+        known_failures: failed cases all of whose failed checks are known to fail.
+        pass_rate: passed / total_cases.
+        traces: readable traces judged.
+        unmatched_traces: traces that belong to no case of the suite.
+        unreadable_records: records that could not be read.
+        input_warnings: records repaired or odd.
+        verdict_distribution: traces per verdict.
+        gatekeeper_distribution: traces per Gatekeeper status.
+        composer_distribution: traces per Composer status.
+        claim_verification_distribution: claim checks per verification.
+        average_tool_calls: over the traces that say.
+        traces_with_tool_calls: how many do.
+        average_duration_ms: over the traces whose duration is known.
+        duration_ms_p50: median by nearest rank.
+        duration_ms_p95: 95th percentile by nearest rank.
+        traces_with_duration: how many have one.
+        check_failures: traces per failed check.
+    """
+
+    total_cases: int
+    passed: int
+    failed: int
+    not_run: int
+    errors: int
+    known_failures: int
+    pass_rate: float | None
+    traces: int
+    unmatched_traces: int
+    unreadable_records: int
+    input_warnings: int
+    verdict_distribution: dict[str, int]
+    gatekeeper_distribution: dict[str, int]
+    composer_distribution: dict[str, int]
+    claim_verification_distribution: dict[str, int]
+    average_tool_calls: float | None
+    traces_with_tool_calls: int
+    average_duration_ms: float | None
+    duration_ms_p50: float | None
+    duration_ms_p95: float | None
+    traces_with_duration: int
+    check_failures: dict[str, int]
+
+
+def case_results(rows: pl.LazyFrame) -> pl.DataFrame:
+    """The result of every case, from its traces and its pass policy.
+
+    Args:
+        rows: columns of `schemas.SnapshotRows`.
+
+    Returns:
+        One row per case, sorted by id: `case_id`, `status`, `known_failure`, `known_reason`, `trials`,
+        `passed_trials`, `shown_trial` (the first trace that did not pass, else the first; null without a trace) and
+        `error_reason` (of the first trace in error).
+    """
+    status = pl.col("status")
+    traced = status != "not_run"
+    cases = (
+        rows.select("case_id", "trial", "status", "reason", "definition", failed="failed_checks")
+        .with_columns(failed=pl.col("failed").list.eval(pl.element().struct.field("check")))
+        .sort("case_id", "trial", nulls_last=True)
+        .group_by("case_id", maintain_order=True)
+        .agg(
+            trials=traced.sum().cast(pl.UInt32),
+            passed_trials=(status == "passed").sum().cast(pl.UInt32),
+            failed_trials=(status == "failed").sum().cast(pl.UInt32),
+            error_trials=(status == "error").sum().cast(pl.UInt32),
+            shown_trial=pl.coalesce(
+                pl.col("trial").filter(status.is_in(["failed", "error"])).first(),
+                pl.col("trial").first(),
+            ),
+            error_reason=pl.col("reason").filter(status == "error").first(),
+            failed_checks=pl.col("failed").list.explode(empty_as_null=False).unique().sort(),
+            definition=pl.col("definition").first(),
+        )
+        .collect()
+    )
+    policies = [msgspec.json.decode(text, type=CasePolicy) for text in cases["definition"]]
+    # "any" needs one pass; a share of 1 / trials says the same to the comparison below.
+    shares = [policy.pass_policy.min_pass_rate if isinstance(policy.pass_policy, MinPassRate) else None for policy in policies]
+    known = [policy.known_failure for policy in policies]
+    cases = cases.with_columns(
+        wants_any=pl.Series([policy.pass_policy == "any" for policy in policies], dtype=pl.Boolean),
+        share=pl.Series(shares, dtype=pl.Float64),
+        known_checks=pl.Series([one.checks if one else None for one in known], dtype=pl.List(pl.String)),
+        known_reason=pl.Series([one.reason if one else None for one in known], dtype=pl.String),
+    )
+    enough = (
+        pl.when("wants_any")
+        .then(pl.col("passed_trials") > 0)
+        .when(pl.col("share").is_not_null())
+        .then(pl.col("passed_trials") / pl.col("trials") >= pl.col("share"))
+        .otherwise(pl.col("passed_trials") == pl.col("trials"))
+    )
+    return (
+        cases.with_columns(
+            status=pl.when(pl.col("trials") == 0)
+            .then(pl.lit("not_run"))
+            .when(pl.col("error_trials") > 0)
+            .then(pl.lit("error"))
+            .when(enough)
+            .then(pl.lit("passed"))
+            .otherwise(pl.lit("failed"))
+            .cast(schemas.Status),
+        )
+        .with_columns(
+            known_failure=(
+                (pl.col("status") == "failed")
+                & (pl.col("failed_checks").list.set_difference(pl.col("known_checks")).list.len() == 0)
+            ).fill_null(value=False),
+        )
+        .select(
+            "case_id",
+            "status",
+            "known_failure",
+            "known_reason",
+            "trials",
+            "passed_trials",
+            "shown_trial",
+            "error_reason",
+        )
+    )
+
+
+def summarise(
+    rows: pl.LazyFrame,
+    cases: pl.DataFrame,
+    *,
+    unmatched_traces: int = 0,
+    unreadable_records: int = 0,
+    input_warnings: int = 0,
+) -> Summary:
+    """Aggregate a run.
+
+    Args:
+        rows: columns of `schemas.SnapshotRows`.
+        cases: from `case_results`.
+        unmatched_traces: counted while reading.
+        unreadable_records: counted while reading.
+        input_warnings: counted while reading.
+    """
+    readable = rows.filter(pl.col("status").is_in(["passed", "failed"]))
+    verifications = (
+        readable.select(value=pl.col("claim_checks"))
+        .explode("value", empty_as_null=False)
+        .select(pl.col("value").struct.field("verification"))
+    )
+    failures = (
+        readable.select(check="failed_checks")
+        .explode("check", empty_as_null=False)
+        .select(pl.col("check").struct.field("check"))
+    )
+    verdicts, gatekeeper, composer, claims, checks, figures = pl.collect_all(
+        [
+            _counts(readable.select("verdict")),
+            _counts(readable.select("gatekeeper_status")),
+            _counts(readable.select("composer_status")),
+            _counts(verifications),
+            _counts(failures),
+            readable.select("tool_call_count", "duration_ms"),
+        ],
+    )
+    statuses = cases["status"].cast(pl.String).to_list()
+    calls = figures["tool_call_count"].drop_nulls()
+    durations = sorted(figures["duration_ms"].drop_nulls().to_list())
+    passed = statuses.count("passed")
+    return Summary(
+        total_cases=len(statuses),
+        passed=passed,
+        failed=statuses.count("failed"),
+        not_run=statuses.count("not_run"),
+        errors=statuses.count("error"),
+        known_failures=int(cases["known_failure"].sum()),
+        pass_rate=ratio(passed, len(statuses)),
+        traces=figures.height,
+        unmatched_traces=unmatched_traces,
+        unreadable_records=unreadable_records,
+        input_warnings=input_warnings,
+        verdict_distribution=_as_dict(verdicts),
+        gatekeeper_distribution=_as_dict(gatekeeper),
+        composer_distribution=_as_dict(composer),
+        claim_verification_distribution=_as_dict(claims),
+        average_tool_calls=ratio(int(calls.cast(pl.UInt64).sum()), calls.len()),
+        traces_with_tool_calls=calls.len(),
+        average_duration_ms=ratio(math.fsum(durations), len(durations)),
+        duration_ms_p50=nearest_rank(durations, 50),
+        duration_ms_p95=nearest_rank(durations, 95),
+        traces_with_duration=len(durations),
+        check_failures=_as_dict(checks),
+    )
+
+
+def ratio(part: float, whole: int) -> float | None:
+    """A ratio or average rounded to 6 decimals; that of nothing is None.
+
+    >>> ratio(2, 3), ratio(0, 0)
+    (0.666667, None)
+    """
+    return round(part / whole, DECIMALS) if whole else None
+
+
+def nearest_rank(ordered: Sequence[float], percent: int) -> float | None:
+    """The percentile by nearest rank: the smallest value that at least so many percent do not exceed.
+
+    >>> nearest_rank([10.0, 20.0, 30.0, 40.0], 50), nearest_rank([], 50)
+    (20.0, None)
+    """
+    if not ordered:
+        return None
+    # Whole numbers: 0.95 * 20 is 19.000000000000004 in floats, and its ceiling the wrong rank.
+    return round(ordered[-(-percent * len(ordered) // 100) - 1], DECIMALS)
+
+
+def _counts(values: pl.LazyFrame) -> pl.LazyFrame:
+    (name,) = values.collect_schema().names()
+    return (
+        values.with_columns(pl.col(name).fill_null(ABSENT))
+        .group_by(name)
+        .agg(times=pl.len())
+        .sort(name)
+        .select(value=name, times="times")
+    )
+
+
+def _as_dict(counts: pl.DataFrame) -> dict[str, int]:
+    return dict(zip(counts["value"].to_list(), counts["times"].to_list(), strict=True))

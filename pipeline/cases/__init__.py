@@ -1,0 +1,1 @@
+"""Stage 2, load: case files to Suite structs."""

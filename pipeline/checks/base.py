@@ -1,0 +1,273 @@
+"""What a check is, and the facts it may look at.
+
+A check is one function, decorated with `@check`, in one of the modules of this package. It receives the `Facts` of a
+batch and returns a `Judgement`: expressions that decide all traces at once. Its docstring is its page in the docs.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Final
+
+import msgspec
+import polars as pl
+
+from pipeline import text
+from pipeline.flatten.suite import SuiteFrames
+from pipeline.flatten.traces import TraceFrames
+from pipeline.registry import Registry
+
+# Names and values quoted from a trace in a message are cut here; lists of them after so many entries.
+SHOWN_CHARACTERS: Final = 120
+SHOWN_ENTRIES: Final = 20
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check says of every row, as expressions over the row's columns.
+
+    The rows have the columns of `schemas.Traces`, `schemas.Audit` and `schemas.Cases`, and those of `facts`.
+
+    Attributes:
+        asked: False where the case does not ask for this check: the outcome is `skip`.
+        holds: True where the row passes. False *and null* fail: what is unknown never passes.
+        expected: text, what the case asks for; evaluated for failing rows only.
+        observed: text, what the trace shows; evaluated for failing rows only.
+        message: text, one sentence that a person can act on; evaluated for failing rows only.
+        facts: further columns, at most one line per `row`; joined to the rows for this check's expressions alone.
+    """
+
+    asked: pl.Expr
+    holds: pl.Expr
+    expected: pl.Expr
+    observed: pl.Expr
+    message: pl.Expr
+    facts: pl.LazyFrame | None = None
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A registered check.
+
+    Attributes:
+        name: its stable kebab-case id.
+        serves: the requirement or section it serves.
+        meaning: the first line of its docstring.
+        page: its whole docstring.
+        judge: the function.
+    """
+
+    name: str
+    serves: str
+    meaning: str
+    page: str
+    judge: "Callable[[Facts], Judgement]"
+
+
+CHECKS: Registry[Check] = Registry("check")
+
+
+def check(
+    name: str,
+    *,
+    serves: str,
+) -> "Callable[[Callable[[Facts], Judgement]], Callable[[Facts], Judgement]]":
+    """Register a function as a check.
+
+    Args:
+        name: the check's stable kebab-case id.
+        serves: the requirement it serves, such as `R03`.
+    """
+
+    def register(function: "Callable[[Facts], Judgement]") -> "Callable[[Facts], Judgement]":
+        page = inspect.cleandoc(function.__doc__ or "")
+        meaning = page.partition("\n")[0]
+        CHECKS.register(name, Check(name=name, serves=serves, meaning=meaning, page=page, judge=function))
+        return function
+
+    return register
+
+
+class Facts:
+    """What the checks may look at: one batch of traces, each joined with its case.
+
+    Args:
+        rows: one row per pair of trace and case: `row`, and the columns of `schemas.Traces`, `schemas.Audit`
+            and `schemas.Cases`.
+        traces: the batch's frames.
+        suite: the cases' frames.
+    """
+
+    def __init__(self, rows: pl.DataFrame, traces: TraceFrames, suite: SuiteFrames) -> None:
+        self.rows = rows.lazy()
+        self._traces = traces
+        self._suite = suite
+
+    def child(self, frame: pl.DataFrame, *columns: str) -> pl.LazyFrame:
+        """A child frame with a `row` column: its lines for every row of its trace.
+
+        Args:
+            frame: one of the batch's frames with a `trace` column.
+            columns: further columns of the rows to bring along.
+        """
+        return self.rows.select("row", "trace", *columns).join(frame.lazy(), on="trace", maintain_order="left_right")
+
+    def entries(self, frame: pl.DataFrame, *columns: str) -> pl.LazyFrame:
+        """A frame of case entries with a `row` column: its lines for every row of their case."""
+        return self.rows.select("row", "trace", "case_id", *columns).join(
+            frame.lazy(),
+            on="case_id",
+            maintain_order="left_right",
+        )
+
+    @cached_property
+    def calls(self) -> pl.LazyFrame:
+        """The tool calls of every row: `row` and the columns of `schemas.ToolInvocations`."""
+        return self.child(self._traces.tool_invocations)
+
+    @cached_property
+    def claim_checks(self) -> pl.LazyFrame:
+        """The claim checks of every row: `row` and the columns of `schemas.ClaimChecks`."""
+        return self.child(self._traces.claim_checks)
+
+    @cached_property
+    def executor_claims(self) -> pl.LazyFrame:
+        """The Executor's claims of every row: `row` and the columns of `schemas.ExecutorClaims`."""
+        return self.child(self._traces.executor_claims)
+
+    @cached_property
+    def argument_entries(self) -> pl.LazyFrame:
+        """The `toolArguments` of every row's case: `row` and the columns of `schemas.ArgumentEntries`."""
+        return self.entries(self._suite.arguments)
+
+    @cached_property
+    def called(self) -> pl.LazyFrame:
+        """What was called, in words: `row`, `called` such as `searchLogs (2), redisInfo (1)`; rows without calls lack."""
+        return (
+            self.calls.group_by("row", "tool")
+            .agg(pl.len().alias("times"), failed=pl.col("failed").sum())
+            .sort("row", -pl.col("times").cast(pl.Int64), "tool", nulls_last=True)
+            .with_columns(
+                called=pl.format(
+                    "{} ({}{})",
+                    shown(pl.col("tool").fill_null("(a call without a name)")),
+                    "times",
+                    pl.when(pl.col("failed") > 0).then(pl.format(", {} failed", "failed")).otherwise(pl.lit("")),
+                ),
+            )
+            .group_by("row", maintain_order=True)
+            .agg(called="called")
+            .with_columns(called=listed(pl.col("called")))
+        )
+
+    @cached_property
+    def mentions(self) -> pl.LazyFrame:
+        """The tools of the verifier's trace summary: `row`, `tool`."""
+        return (
+            self.rows.select("row", tool="summary_tools")
+            .explode("tool", empty_as_null=False, keep_nulls=False)
+            .drop_nulls("tool")
+        )
+
+    @cached_property
+    def evidence(self) -> pl.LazyFrame:
+        """The required evidence of every row, entry by entry: `row`, `entry`, `label`, `covered`."""
+        used = pl.concat(
+            [
+                self.calls.select("row", "tool", succeeded=~pl.col("failed")),
+                self.mentions.with_columns(succeeded=pl.lit(False)),  # noqa: FBT003 - a column's value
+            ],
+        )
+        used = used.group_by("row", "tool").agg(pl.col("succeeded").any())
+        asked = self.entries(self._suite.evidence, "evidence_policy")
+        return (
+            asked.join(used, on=["row", "tool"], how="left")
+            .with_columns(
+                covered=pl.when(pl.col("evidence_policy") == "succeeded")
+                .then(pl.col("succeeded").fill_null(value=False))
+                .otherwise(pl.col("succeeded").is_not_null()),
+            )
+            .group_by("row", "entry", "label")
+            .agg(pl.col("covered").any())
+            .sort("row", "entry")
+        )
+
+    @cached_property
+    def keyword_hits(self) -> pl.DataFrame:
+        """Every keyword entry that a row's case has, with whether the answer has it.
+
+        Columns `row`, `purpose`, `entry`, `label`, `found`; sorted by row, purpose and entry.
+        """
+        pairs = self.entries(self._suite.keywords, "answer_text").collect()
+        found = text.search(pairs, text="answer_text", literal="literal", pattern="pattern")
+        return (
+            pairs.select("row", "purpose", "entry", "label")
+            .with_columns(found=found)
+            .group_by("row", "purpose", "entry", "label")
+            .agg(pl.col("found").any())
+            .sort("row", "purpose", "entry")
+        )
+
+    def keywords(self, purpose: str, prefix: str) -> pl.LazyFrame:
+        """The keyword entries of one purpose, per row: `row`, `<prefix>_found`, `<prefix>_missing` (lists of labels)."""
+        hits = self.keyword_hits.lazy().filter(pl.col("purpose") == purpose)
+        label, found = pl.col("label"), pl.col("found")
+        return hits.group_by("row", maintain_order=True).agg(
+            label.filter(found).alias(f"{prefix}_found"),
+            label.filter(~found).alias(f"{prefix}_missing"),
+        )
+
+    def leaked_sentences(self, source: pl.LazyFrame) -> pl.LazyFrame:
+        """The sentences of texts that must not reach the user but stand in the answer (contract section 3).
+
+        Args:
+            source: `row` and `text`: original texts, any number per row.
+
+        Returns:
+            `row`, `leaks` (list of original sentences in order); rows without a leak are absent.
+        """
+        asked = source.join(
+            self.rows.select("row", "question_text", "degraded_required"),
+            on="row",
+            maintain_order="left",
+        ).collect()
+        sentences = text.counting_sentences(
+            asked,
+            key="row",
+            text="text",
+            question="question_text",
+            excused="degraded_required",
+        )
+        pairs = (
+            sentences.lazy()
+            .join(self.rows.select("row", "answer_text"), on="row", maintain_order="left")
+            .with_columns(pattern=text.plain_pattern(pl.col("sentence_text")))
+            .collect()
+        )
+        found = text.search(pairs, text="answer_text", literal="sentence_text", pattern="pattern")
+        return (
+            pairs.filter(found)
+            .lazy()
+            .group_by("row", maintain_order=True)
+            .agg(leaks=pl.col("sentence").unique(maintain_order=True))
+        )
+
+
+def shown(value: pl.Expr) -> pl.Expr:
+    """A text from a trace as a message may quote it: cut, so that one hostile value cannot flood a report."""
+    return (
+        pl.when(value.str.len_chars() > SHOWN_CHARACTERS)
+        .then(value.str.slice(0, SHOWN_CHARACTERS) + "…")
+        .otherwise(value)
+    )
+
+
+def listed(values: pl.Expr, separator: str = ", ") -> pl.Expr:
+    """A list of texts in words, cut after so many entries."""
+    more = values.list.len().cast(pl.Int64) - SHOWN_ENTRIES
+    return values.list.head(SHOWN_ENTRIES).list.eval(shown(pl.element())).list.join(separator) + (
+        pl.when(more > 0).then(pl.format(" and {} more", more)).otherwise(pl.lit(""))
+    )
+
+
+def number(value: pl.Expr) -> pl.Expr:
+    """A figure in words, without a trailing `.0`; `unknown` where it is null."""
+    return value.cast(pl.String).str.replace(r"\.0$", "").fill_null("unknown")

@@ -1,0 +1,94 @@
+"""Checks of the way the agent took: the order of its calls and their arguments."""
+
+import polars as pl
+
+from pipeline.checks.base import Facts, Judgement, check, listed, shown
+from pipeline.flatten.suite import CALL_END, CALL_START
+
+
+@check("tool-order", serves="beyond the sources")
+def tool_order(facts: Facts) -> Judgement:
+    """The calls contain the given tools in the given order.
+
+    Asked where `toolOrder` is not empty. Other calls may stand between them. Without `toolInvocations` it fails.
+
+    Why it matters: looking at the change log before the metrics have shown that anything is wrong is how an agent
+    comes to blame the last deployment for everything.
+
+    Passes: order `[queryMetrics, searchLogs]`, calls `queryMetrics, redisInfo, searchLogs`
+    Fails: order `[queryMetrics, searchLogs]`, calls `searchLogs, queryMetrics`
+    """
+    name = pl.col("tool").fill_null("")
+    clean = name.str.replace_all(f"[{CALL_START}{CALL_END}]", "\ufffd")
+    calls = (
+        facts.calls.sort("row", "position")
+        .group_by("row", maintain_order=True)
+        .agg(
+            order=pl.concat_str(pl.lit(CALL_START), clean, pl.lit(CALL_END)).str.join(""),
+            order_names=pl.col("tool").fill_null("(a call without a name)"),
+        )
+    )
+    observed = pl.when(pl.col("tool_call_count").is_null()).then(pl.lit("toolInvocations is absent")).otherwise(
+        pl.format("calls: {}", listed(pl.col("order_names")).fill_null("none")),
+    )
+    wanted = listed(pl.col("tool_order"), " > ")
+    return Judgement(
+        asked=pl.col("tool_order").list.len() > 0,
+        holds=pl.col("order").str.contains(pl.col("tool_order_pattern")),
+        expected=wanted,
+        observed=observed,
+        message=pl.format("the calls do not contain the sequence {}; {}", wanted, observed),
+        facts=calls,
+    )
+
+
+@check("tool-arguments", serves="beyond the sources")
+def tool_arguments(facts: Facts) -> Judgement:
+    """Some call of the tool has the arguments that the case asks for.
+
+    Asked where `toolArguments` is not empty; every entry must be met. `mode: subset` allows further arguments,
+    `exact` does not. Objects are compared by key, recursively; lists as wholes; numbers by value; text exactly.
+    Without `toolInvocations` it fails.
+
+    Why it matters: the right tool asked about the wrong service is no evidence.
+
+    Passes: `{tool: searchLogs, arguments: {service: checkout}}`, a call with `{"service": "checkout", "limit": 50}`
+    Fails: the same, a call with `{"service": "payment"}`
+    """
+    calls = facts.calls.select("row", "tool", call_arguments="arguments", call_leaves="argument_leaves")
+    wanted = facts.argument_entries.select("row", "entry", "tool", "mode", "arguments", "leaves")
+    # An entry without any call of its tool keeps one line with nulls, and so is unmet.
+    met = (
+        wanted.join(calls, on=["row", "tool"], how="left")
+        .with_columns(
+            met=pl.when(pl.col("mode") == "exact")
+            .then(pl.col("call_leaves").is_not_null() & (pl.col("call_arguments") == pl.col("arguments")))
+            .otherwise(pl.col("leaves").list.set_difference(pl.col("call_leaves")).list.len() == 0)
+            .fill_null(value=False),
+        )
+        .group_by("row", "entry", "tool", "mode", "arguments")
+        .agg(pl.col("met").any(), seen=pl.col("call_arguments").drop_nulls().unique().sort())
+        .sort("row", "entry")
+    )
+    unmet = ~pl.col("met")
+    entry = pl.format("{} with {} {}", shown(pl.col("tool")), "mode", shown(pl.col("arguments")))
+    seen = pl.format(
+        "{}: {}",
+        shown(pl.col("tool")),
+        pl.when(pl.col("seen").list.len() > 0).then(listed(pl.col("seen"), " / ")).otherwise(pl.lit("no call with arguments")),
+    )
+    return Judgement(
+        asked=pl.col("arguments_unmet").is_not_null(),
+        holds=pl.col("arguments_unmet").list.len() == 0,
+        expected=listed(pl.col("arguments_unmet"), "; "),
+        observed=listed(pl.col("arguments_seen"), "; "),
+        message=pl.format(
+            "no call matches: {}; seen: {}",
+            listed(pl.col("arguments_unmet"), "; "),
+            listed(pl.col("arguments_seen"), "; "),
+        ),
+        facts=met.group_by("row", maintain_order=True).agg(
+            arguments_unmet=entry.filter(unmet),
+            arguments_seen=seen.filter(unmet),
+        ),
+    )

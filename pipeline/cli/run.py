@@ -1,0 +1,108 @@
+"""`diagnosis-eval run`."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from pipeline.cli.progress import progress_bar
+from pipeline.cli.terminal import print_run
+from pipeline.gate import Gate, check_gate, decide
+from pipeline.run import DEFAULT_CASES, DEFAULT_OUT, DEFAULT_TRACES, Options, wanted_writers
+from pipeline.run import run as run_evaluation
+
+WHAT: Final = "What to judge"
+HOW: Final = "What to write"
+GATE: Final = "When to fail"
+
+
+def run(
+    cases: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cases",
+            help=f"Case file, or folder of case files. May be given several times. \\[default: {DEFAULT_CASES}]",
+            show_default=False,
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    traces: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--traces",
+            help="Trace file, folder, glob, or - for standard input. May be given several times. "
+            f"\\[default: {DEFAULT_TRACES}]",
+            show_default=False,
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    from_format: Annotated[
+        str,
+        typer.Option("--from", help="Format of the traces; auto goes by their content.", rich_help_panel=WHAT),
+    ] = "auto",
+    case: Annotated[
+        list[str] | None,
+        typer.Option("--case", help="Only cases whose id matches this glob.", show_default=False, rich_help_panel=WHAT),
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", help="Only cases with this tag.", show_default=False, rich_help_panel=WHAT),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Folder for the reports and the snapshot.", rich_help_panel=HOW),
+    ] = Path(DEFAULT_OUT),
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="Write this format too.", show_default=False, rich_help_panel=HOW),
+    ] = None,
+    no_text: Annotated[
+        bool,
+        typer.Option("--no-text", help="Leave answers, arguments and results out of what is written.", rich_help_panel=HOW),
+    ] = False,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            help="fail: a case failed, is in error or was not run, known failures excepted. "
+            "never: exit 0 all the same. \\[default: fail]",
+            show_default=False,
+            rich_help_panel=GATE,
+        ),
+    ] = None,
+    min_pass_rate: Annotated[
+        float | None,
+        typer.Option(
+            "--min-pass-rate",
+            help="Ask for this share of passed cases instead of all.",
+            show_default=False,
+            rich_help_panel=GATE,
+        ),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Repairs, warnings and traces of no case are faults.", rich_help_panel=GATE),
+    ] = False,
+) -> None:
+    """Judge traces against cases, write the reports, and fail if the gate does not hold.
+
+    With no options it judges fixtures/traces/ against cases/ and writes to data/runs/latest/:
+    report.md for people, report.json for machines, snapshot.parquet for diffs and notebooks.
+    """
+    gate = Gate(fail_on=tuple(fail_on or ()), min_pass_rate=min_pass_rate)
+    check_gate(gate)
+    options = Options(
+        cases=tuple(cases or (DEFAULT_CASES,)),
+        traces=tuple(traces or (DEFAULT_TRACES,)),
+        from_format=from_format,
+        case_globs=tuple(case or ()),
+        tags=tuple(tag or ()),
+        strict=strict,
+        with_text=not no_text,
+    )
+    writers = wanted_writers(formats or ())
+    with progress_bar() as progress:
+        finished = run_evaluation(options, out=out, writers=writers, progress=progress)
+    decision = decide(finished, gate)
+    print_run(finished, decision, out)
+    raise typer.Exit(decision.exit_code)

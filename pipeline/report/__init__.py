@@ -1,0 +1,1 @@
+"""Stage 9, report: one file per writer; `model` is all that a writer sees."""

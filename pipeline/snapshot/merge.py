@@ -1,0 +1,85 @@
+"""The rows of all batches as one run: order, duplicates, trial numbers (contract section 2, "Trials").
+
+Only the keys of the rows are held in memory; their texts stay where the batches were put until the very end.
+"""
+
+from typing import Final
+
+import msgspec
+import polars as pl
+
+from pipeline import schemas
+
+KEY_COLUMNS: Final = ("case_id", "own_trial", "trace_id", "file", "line", "content_digest", "status")
+
+
+class Merged(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of every row.
+
+    Attributes:
+        rows: `part`, `index` (where the row stands), `trial` and `position` (where it goes), in the final order.
+        warnings: rows of `schemas.Warnings` on traces that were exported twice.
+    """
+
+    rows: pl.DataFrame
+    warnings: pl.DataFrame
+
+
+def merge(keys: pl.DataFrame) -> Merged:
+    """Order the rows of all batches, drop repeated exports and number the trials of each case.
+
+    Args:
+        keys: `part`, `index` and the `KEY_COLUMNS` of every row.
+    """
+    # What is null comes last; the digest decides between records that two roots give the same name.
+    ordered = keys.lazy().sort(
+        "case_id",
+        "own_trial",
+        "trace_id",
+        "file",
+        "line",
+        "content_digest",
+        "part",
+        "index",
+        nulls_last=True,
+    )
+    same_id = ["case_id", "trace_id"]
+    has_id = pl.col("trace_id").is_not_null() & pl.col("content_digest").is_not_null()
+    marked = ordered.with_columns(
+        repeated=has_id & (pl.int_range(pl.len()).over([*same_id, "content_digest"]) > 0),
+    ).with_columns(
+        clashing=has_id & ~pl.col("repeated") & (pl.int_range(pl.len()).over([*same_id, "repeated"]) > 0),
+    )
+    traced = pl.col("status") != "not_run"
+    rows, warnings = pl.collect_all(
+        [
+            marked.filter(~pl.col("repeated"))
+            .with_columns(
+                trial=pl.when(traced).then(pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over("case_id")),
+            )
+            .with_row_index("position")
+            .select("part", "index", "trial", "position"),
+            marked.filter(pl.col("repeated") | pl.col("clashing")).select(
+                "file",
+                "line",
+                path=pl.lit("$.traceId"),
+                kind=pl.when("repeated").then(pl.lit("repeated-trace")).otherwise(pl.lit("trace-id-reused")),
+                message=pl.when("repeated")
+                .then(
+                    pl.format(
+                        "the trace {} of case {} was exported before with the same content; it counts once",
+                        "trace_id",
+                        "case_id",
+                    ),
+                )
+                .otherwise(
+                    pl.format(
+                        "the trace id {} of case {} was seen before with other content; both count, as two trials",
+                        "trace_id",
+                        "case_id",
+                    ),
+                ),
+            ),
+        ],
+    )
+    return Merged(rows=rows, warnings=schemas.checked(schemas.Warnings, warnings))

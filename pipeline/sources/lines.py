@@ -1,0 +1,321 @@
+"""Line files: a stream of bytes cut into JSON documents (contract section 2, Lines).
+
+Nearly every line is one whole document and passes on after a syntax check. Any other line that opens an object or a
+list begins an attempt: lines are added until it closes, which reads pretty-printed and concatenated objects. An
+attempt that breaks costs its own lines up to the next that begins a record, and no more; what it may take is
+bounded in size, in depth and in how many records it may swallow on the way, so that work stays linear.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from pipeline.errors import quote
+from pipeline.sources.base import Document, Unreadable
+from pipeline.sources.json_scan import CLOSING, COLON, COMMA, OPENING, QUOTE, TOKEN
+from pipeline.sources.json_text import BOM, ENCODING_HEAD, MAX_DEPTH, encoding_of, wrong_encoding
+from pipeline.sources.wording import Refused
+
+LINE_LIMIT: Final = 256 << 20
+"""The most bytes of one line, and of one document over several lines; more is refused, not held in memory."""
+
+# Lines that begin an object in column 0 and may be open at once within one attempt. Objects printed without
+# indentation nest so; a record cut off does too, and must not be retried once for each of its followers.
+MAX_OPEN_STARTS: Final = 8
+
+_OPENERS: Final = (b"{", b"[")
+_SYNTAX: Final = msgspec.json.Decoder(msgspec.Raw)
+_BLANK: Final = re.compile(rb"[ \t\r]*")
+_SCALAR: Final = re.compile(rb"true|false|null|NaN|-?Infinity|-?\d[\d.eE+-]*")
+_RECORD_IN_STRING: Final = re.compile(rb'[ \t]*["\\]+[ ]*\{')
+
+_VALUE, _VALUE_OR_END, _KEY, _KEY_OR_END, _COLON, _COMMA_OR_END = range(6)
+
+Line = tuple[int, bytes]
+Item = tuple[int, bytes | Refused]
+
+
+def documents(
+    chunks: Iterable[bytes], file: str, root: int, *, limit: int = LINE_LIMIT
+) -> Iterator[Document | Unreadable]:
+    """Cut a line file into documents.
+
+    Args:
+        chunks: the file's bytes, in pieces of any size.
+        file: its name, for documents and faults.
+        root: index of its root, for documents and faults.
+        limit: the most bytes of one line or document.
+
+    Yields:
+        Documents in order, not yet judged beyond where they end; `Unreadable` for what is no document: lines that
+        belong to no closed object, lines over the limit, another encoding, a stream that breaks off.
+    """
+    return _Cutter(_split(chunks, limit), file, root, limit).cut()
+
+
+def is_whole(text: bytes) -> bool:
+    """Whether the text is one JSON value, by syntax alone."""
+    try:
+        _SYNTAX.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+class _Attempt:
+    """A document being put together from one or more lines."""
+
+    def __init__(self, line: int, start: int, limit: int) -> None:
+        self.line = line
+        self.lines: list[Line] = []
+        self.broken = ""
+        self._start = start
+        self._limit = limit
+        self._size = 0
+        self._open = bytearray()
+        self._due = _VALUE
+        self._starts: list[int] = []
+
+    def feed(self, number: int, line: bytes, start: int) -> int:
+        """Take one more line, from `start` on.
+
+        Returns:
+            The index just after the document where it closes in this line, else -1; `broken` then says why, if it
+            can never close.
+        """
+        self.lines.append((number, line))
+        self._size += len(line) - start + 1
+        if self._size > self._limit:
+            self.broken = f"it is longer than {self._limit} bytes"
+        elif self._open and line.startswith(b"{"):
+            self._count_start()
+        if self.broken:
+            return -1
+        for token in TOKEN.finditer(line, start):
+            kind = line[token.start()]
+            if token[1] == b"":
+                self.broken = "a string does not end on its line"
+                break
+            if not self._step(kind, token[0]):
+                near = quote(token[0][:20].decode("utf-8", "replace"))
+                self.broken = self.broken or f"`{near}` cannot stand in line {number}"
+                break
+            if not self._open:
+                return token.end()
+        return -1
+
+    def text(self, end: int) -> bytes:
+        """The document, which closes before index `end` of the last line."""
+        (_, first), *between = self.lines
+        if not between:
+            return first[self._start : end]
+        *middle, (_, last) = between
+        return b"\n".join([first[self._start :], *(line for _, line in middle), last[:end]])
+
+    def first(self) -> bytes:
+        """What stands of it on its first line."""
+        return self.lines[0][1][self._start :]
+
+    def is_followed_by(self, line: bytes) -> bool:
+        """Whether a line begins a new record, if this one is broken.
+
+        A record printed over several lines, whose first is a bare bracket, holds whole objects further in; any
+        other is cut off, and whatever is whole after it is a record of its own.
+        """
+        if line.startswith(b"{"):
+            return True
+        indent = _BLANK.match(line)
+        place = indent.end() if indent else 0
+        first = self.first()
+        if first.strip() in (b"{", b"["):
+            return line[place : place + 1] == b"{" and place <= len(first) - len(first.lstrip())
+        return (line[place : place + 1] == b"{" or _RECORD_IN_STRING.match(line) is not None) and is_whole(line)
+
+    def _count_start(self) -> None:
+        while self._starts and self._starts[-1] >= len(self._open):
+            self._starts.pop()
+        self._starts.append(len(self._open))
+        if len(self._starts) > MAX_OPEN_STARTS:
+            self.broken = f"more than {MAX_OPEN_STARTS} objects begin before it closes"
+
+    def _step(self, kind: int, token: bytes) -> bool:
+        """Take one token; False where the grammar has no place for it."""
+        due = self._due
+        if kind in OPENING:
+            if due not in (_VALUE, _VALUE_OR_END):
+                return False
+            self._open.append(kind)
+            self._due = _KEY_OR_END if kind == OPENING[0] else _VALUE_OR_END
+            if len(self._open) > MAX_DEPTH:
+                self.broken = f"it is nested deeper than {MAX_DEPTH} levels"
+            return not self.broken
+        if kind in CLOSING:
+            opener = OPENING[CLOSING.index(kind)]
+            empty = _KEY_OR_END if opener == OPENING[0] else _VALUE_OR_END
+            if not self._open or self._open[-1] != opener or due not in (empty, _COMMA_OR_END):
+                return False
+            self._open.pop()
+            self._due = _COMMA_OR_END
+            return True
+        if kind == COMMA:
+            self._due = _KEY if self._open[-1:] == b"{" else _VALUE
+            return due == _COMMA_OR_END
+        if kind == COLON:
+            self._due = _VALUE
+            return due == _COLON
+        if kind == QUOTE and due in (_KEY, _KEY_OR_END):
+            self._due = _COLON
+            return True
+        self._due = _COMMA_OR_END
+        return due in (_VALUE, _VALUE_OR_END) and (kind == QUOTE or _SCALAR.fullmatch(token) is not None)
+
+
+class _Cutter:
+    """Cuts one file; lines of a broken attempt that may hold records are gone through again."""
+
+    def __init__(self, items: Iterator[Item], file: str, root: int, limit: int) -> None:
+        self._items = items
+        self._file = file
+        self._root = root
+        self._limit = limit
+        self._again: deque[Item] = deque()
+        self._broken: _Attempt | None = None
+
+    def cut(self) -> Iterator[Document | Unreadable]:
+        """All documents of the file."""
+        attempt: _Attempt | None = None
+        while True:
+            item = self._again.popleft() if self._again else next(self._items, None)
+            if item is None or isinstance(item[1], Refused):
+                if attempt is not None:
+                    attempt.broken = "the file ends or breaks off first"
+                    if item is not None:
+                        self._again.appendleft(item)
+                    yield self._give_up(attempt)
+                    attempt = None
+                elif item is None:
+                    return
+                else:
+                    yield self._unreadable(item[0], item[1])  # type: ignore[arg-type]  # no bytes, see above
+                continue
+            number, line = item
+            start = 0
+            if attempt is None:
+                if not line or line.isspace() or self._is_skipped(line):
+                    continue
+                blank = _BLANK.match(line)
+                start = blank.end() if blank else 0
+                if is_whole(line) or line[start] not in OPENING:
+                    yield Document(line, self._file, number, self._root)
+                    continue
+                attempt = _Attempt(number, start, self._limit)
+            while attempt is not None:
+                end = attempt.feed(number, line, start)
+                if end < 0 and not attempt.broken:
+                    break
+                if end < 0:
+                    yield self._give_up(attempt)
+                    attempt = None
+                else:
+                    yield Document(attempt.text(end), self._file, attempt.line, self._root)
+                    blank = _BLANK.match(line, end)
+                    start = blank.end() if blank else end
+                    attempt = _Attempt(number, start, self._limit) if line[start : start + 1] in _OPENERS else None
+                    if attempt is None and start < len(line):
+                        yield Document(line[start:], self._file, number, self._root)
+
+    def _is_skipped(self, line: bytes) -> bool:
+        """Whether a line still belongs to the broken region before it."""
+        if self._broken is None:
+            return False
+        if self._broken.is_followed_by(line):
+            self._broken = None
+            return False
+        return True
+
+    def _give_up(self, attempt: _Attempt) -> Document | Unreadable:
+        """Report a broken attempt, and go back to the first of its lines that begins a record.
+
+        A region of one line is left to the reader, whose decoder names the fault best.
+        """
+        rest = [(number, line) for number, line in attempt.lines[1:] if line and not line.isspace()]
+        resume = next((index for index, (_, line) in enumerate(rest) if attempt.is_followed_by(line)), len(rest))
+        if resume == len(rest) and rest:
+            self._broken = attempt
+        self._again.extendleft(reversed(rest[resume:]))
+        if resume == 0:
+            return Document(attempt.first(), self._file, attempt.line, self._root)
+        del attempt.lines[1:]
+        return self._unreadable(
+            attempt.line,
+            Refused(
+                f"what begins here never becomes a whole object: {attempt.broken}; correct or remove it",
+                expected="a JSON object, on one line or several",
+                found=quote(attempt.first()[:200].decode("utf-8", "replace").strip()),
+                malformed=True,
+            ),
+        )
+
+    def _unreadable(self, line: int, refused: Refused) -> Unreadable:
+        return Unreadable(fault=refused.fault(self._file, line), root=self._root)
+
+
+def _split(chunks: Iterable[bytes], limit: int) -> Iterator[Item]:
+    """Number the lines of a stream, from 1; what cannot be had of it stands in its place as a refusal."""
+    number = 1
+    parts: list[bytes] = []
+    size = 0
+    try:
+        for chunk in _without_mark(chunks):
+            pieces = chunk.split(b"\n")
+            for piece in pieces[:-1]:
+                size += len(piece)
+                if size > limit:
+                    yield number, _too_long(limit)
+                else:
+                    yield number, b"".join([*parts, piece]) if parts else piece
+                number += 1
+                size = 0
+                parts = []
+            size += len(pieces[-1])
+            if size > limit:
+                parts = []
+            elif pieces[-1]:
+                parts.append(pieces[-1])
+    except Refused as refused:
+        yield number, refused
+        return
+    if size > limit:
+        yield number, _too_long(limit)
+    elif parts:
+        yield number, b"".join(parts)
+
+
+def _without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same stream without its byte-order mark.
+
+    Raises:
+        Refused: the mark, or the first characters, tell another encoding.
+    """
+    head = b""
+    rest = iter(chunks)
+    for chunk in rest:
+        head += chunk
+        if len(head) >= ENCODING_HEAD:
+            break
+    encoding = encoding_of(head)
+    if encoding:
+        raise wrong_encoding(encoding)
+    yield head.removeprefix(BOM)
+    yield from rest
+
+
+def _too_long(limit: int) -> Refused:
+    return Refused(
+        f"this line is longer than {limit} bytes: split it, or leave out what no check reads",
+        expected=f"up to {limit} bytes",
+        found="more",
+    )

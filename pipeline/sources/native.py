@@ -1,0 +1,62 @@
+"""The native trace format: one object per document (contract section 2)."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from pipeline.sources.base import Document, Format, ReadTrace, Trace, Unreadable
+from pipeline.sources.json_text import decode_document
+from pipeline.sources.nested import take_out_of_strings
+from pipeline.sources.repair import Repairs
+from pipeline.sources.wording import Refused
+
+# Keys that only this format has; the others (status, model, question …) stand in many a document.
+OWN_KEYS: Final = (
+    "traceId", "caseId", "finalAnswer", "toolInvocations", "executorOutput", "selfEvaluation",
+)  # fmt: skip
+
+_DECODER: Final = msgspec.json.Decoder(Trace | str)
+
+
+def has_ai_sdk_calls(message: Any) -> bool:
+    """Whether a chat message carries the `toolInvocations` of the Vercel AI SDK, which are not ours."""
+    calls = message.get("toolInvocations") if isinstance(message, dict) else None
+    return isinstance(calls, list) and any(
+        isinstance(call, dict) and "toolCallId" in call and "state" in call for call in calls
+    )
+
+
+def recognises(document: Any) -> str | None:
+    """The reason why a document is a native trace, else None."""
+    if not isinstance(document, dict) or has_ai_sdk_calls(document):
+        return None
+    own = [key for key in OWN_KEYS if key in document]
+    return f"it has {', '.join(own)}" if own else None
+
+
+def read(documents: Iterable[Document]) -> Iterator[ReadTrace | Unreadable]:
+    """Read native traces, one per document."""
+    for document in documents:
+        repairs = Repairs()
+        try:
+            trace = decode_document(document.data, _DECODER, repairs)
+            take_out_of_strings(trace, repairs)
+        except Refused as refused:
+            yield Unreadable(fault=refused.fault(document.file, document.line), root=document.root)
+        else:
+            yield ReadTrace(
+                trace=trace,
+                file=document.file,
+                line=document.line,
+                root=document.root,
+                warned=repairs.warned() if repairs else (),
+            )
+
+
+FORMAT = Format(
+    name="native",
+    summary="the trace format of this tool: one JSON object per .json file, or one per line",
+    recognises=recognises,
+    read=read,
+)

@@ -1,0 +1,184 @@
+"""Stage 1 on one page: files to documents, documents to traces, in batches of bounded size."""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain
+from typing import Any, Final
+
+import msgspec
+
+import pipeline.sources
+from pipeline.registry import Registry
+from pipeline.sources import streams
+from pipeline.sources.base import FORMATS, Document, Format, ReadTrace, Unreadable
+from pipeline.sources.files import InputFile, Inputs
+from pipeline.sources.json_text import BOM, plain
+from pipeline.sources.lines import documents as line_documents
+from pipeline.sources.wording import Refused
+
+AUTO: Final = "auto"
+NATIVE: Final = "native"
+BATCH_BYTES: Final = 16 << 20
+
+# A document that tells no format (a number, a text) is kept until one does; after so many the file is native.
+_UNDECIDED_LIMIT: Final = 1000
+# What an unreadable record counts for in a batch, so that a file of nothing else cannot fill the memory.
+_ROW_BYTES: Final = 1 << 10
+
+
+class Batch(msgspec.Struct, kw_only=True):
+    """A slice of the input, in the order of the files and of the records in them.
+
+    Attributes:
+        traces: the traces read.
+        unreadable: the records that could not be read.
+    """
+
+    traces: list[ReadTrace] = msgspec.field(default_factory=list)
+    unreadable: list[Unreadable] = msgspec.field(default_factory=list)
+
+
+@cache
+def formats() -> Registry[Format]:
+    """All trace formats, found on first use."""
+    FORMATS.discover(pipeline.sources, "FORMAT")
+    return FORMATS
+
+
+def read_batches(inputs: Inputs, from_format: str = AUTO, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
+    """Read all files.
+
+    Args:
+        inputs: the files.
+        from_format: the name of the format of all files, or `auto`: each file tells by its first document.
+        batch_bytes: a batch ends once its documents add up to so many bytes.
+
+    Yields:
+        Batches that are not empty. How the input is cut into batches changes nothing else.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    named = None if from_format == AUTO else formats().get(from_format)
+    return _batches(inputs.files, named, batch_bytes)
+
+
+def read_file(file: InputFile, format: Format | None = None) -> Iterator[ReadTrace | Unreadable]:  # noqa: A002
+    """Read one file: its traces, and what could not be read, in order.
+
+    Args:
+        file: the file.
+        format: its format, None to tell by the first document that says so.
+    """
+    return _read(_documents(file), format)
+
+
+def _batches(files: Iterable[InputFile], named: Format | None, batch_bytes: int) -> Iterator[Batch]:
+    batch, size = Batch(), 0
+
+    def counted(items: Iterator[Document | Unreadable]) -> Iterator[Document | Unreadable]:
+        nonlocal size
+        for item in items:
+            size += _ROW_BYTES + (len(item.data) if isinstance(item, Document) else 0)
+            yield item
+
+    for file in files:
+        for record in _read(counted(_documents(file)), named):
+            if isinstance(record, ReadTrace):
+                batch.traces.append(record)
+            else:
+                batch.unreadable.append(record)
+            if size >= batch_bytes:
+                yield batch
+                batch, size = Batch(), 0
+    if batch.traces or batch.unreadable:
+        yield batch
+
+
+def _documents(file: InputFile) -> Iterator[Document | Unreadable]:
+    pieces = streams.chunks(file.path, file.compression)
+    if file.kind == "lines":
+        yield from line_documents(pieces, file.name, file.root)
+        return
+    try:
+        data = streams.whole(pieces)
+    except Refused as refused:
+        yield Unreadable(fault=refused.fault(file.name, None), root=file.root)
+    else:
+        yield Document(data.removeprefix(BOM), file.name, None, file.root)
+
+
+def _read(items: Iterator[Document | Unreadable], named: Format | None) -> Iterator[ReadTrace | Unreadable]:
+    if named is None:
+        named, before = _decide(items)
+        items = chain(before, items)
+    unreadable: list[Unreadable] = []
+
+    def readable() -> Iterator[Document]:
+        for item in items:
+            if isinstance(item, Document):
+                yield item
+            else:
+                unreadable.append(item)
+
+    # A format takes documents only; what was unreadable before a document comes out before its trace.
+    for record in named.read(readable()):
+        yield from unreadable
+        unreadable.clear()
+        yield record
+    yield from unreadable
+
+
+def _decide(items: Iterator[Document | Unreadable]) -> tuple[Format, list[Document | Unreadable]]:
+    """The format of a file by the first document that tells, and what was taken from `items` so far."""
+    taken: list[Document | Unreadable] = []
+    for item in items:
+        taken.append(item)
+        if isinstance(item, Document):
+            try:
+                found = _format_of(item)
+            except Refused as refused:
+                taken[-1] = Unreadable(fault=refused.fault(item.file, item.line), root=item.root)
+            else:
+                if found is not None:
+                    return found, taken
+        if len(taken) == _UNDECIDED_LIMIT:
+            break
+    return formats().get(NATIVE), taken
+
+
+def _format_of(document: Document) -> Format | None:
+    """The format that a document tells, None where it tells nothing: then each format says what is wrong with it."""
+    try:
+        value = plain(document.data)
+    except Refused:
+        return None
+    reasons = {entry.name: reason for entry in formats() if (reason := entry.recognises(value)) is not None}
+    if len(reasons) > 1:
+        both = " and ".join(f"{name} ({reason})" for name, reason in reasons.items())
+        raise Refused(
+            f"this may be {both}: say which with --from",
+            expected="a document of one format",
+            found=f"one of {len(reasons)}",
+        )
+    if reasons:
+        return formats().get(next(iter(reasons)))
+    if not isinstance(value, dict):
+        return None
+    foreign = _foreign(value)
+    if foreign:
+        raise Refused(
+            f"no trace format recognises this document ({foreign}); "
+            f"known are {', '.join(formats().names)}: convert it, or say which it is with --from",
+            expected="a trace",
+            found=foreign,
+        )
+    return formats().get(NATIVE)
+
+
+def _foreign(value: dict[str, Any]) -> str | None:
+    """Why an object is surely no native trace, though all of its fields are optional."""
+    for key in ("messages", "role"):
+        if key in value:
+            return f"object with `{key}`"
+    return None

@@ -1,0 +1,309 @@
+"""The one definition of how text is compared (contract, section 3), as Polars expressions.
+
+Answers, keywords, protocol markers, degraded-output texts and claim texts are all brought to the text that a
+reader sees (`normalise`) before anything is searched. Then there are three ways to search, each a row of
+`search`: a literal, a literal with boundaries at its edges (`plain_pattern`, `word_pattern`), or a regex
+(`regex_pattern`). Sentences are cut from the original text (`sentences`), and compared normalised
+(`sentence_text`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+MIN_SENTENCE_WIDTH: Final = 20
+MIN_WHOLE_TEXT_WIDTH: Final = 8
+
+# What contract section 3 calls a CJK character, for spacing and for width alike: Han, kana, Hangul and CJK
+# punctuation. The scripts miss what several of them share, so whole blocks are added: CJK symbols and punctuation
+# (U+3000-303F), the kana blocks with voicing and prolonged sound marks (U+3040-30FF), vertical and small forms
+# (U+FE10-FE1F, U+FE30-FE4F), half- and full-width forms (U+FF00-FFEF). NFKC leaves hardly any of the last three.
+_CJK: Final = (
+    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}"
+    r"\x{3000}-\x{30FF}\x{FE10}-\x{FE1F}\x{FE30}-\x{FE4F}\x{FF00}-\x{FFEF}"
+)
+# A mark, or a Hangul vowel or final, fuses with what precedes it. NFKC writes a free-standing accent as space and
+# mark, so a space before one is its base, not spacing: taking it out would change the character before, and the
+# next normalisation would compose the two.
+_FUSES: Final = r"\p{M}\x{1160}-\x{11FF}\x{D7B0}-\x{D7FF}"
+_ASCII_PUNCTUATION: Final = r"!-/:-@\[-`{-~"
+_CLOSING_PUNCTUATION: Final = ".!?;。 "
+
+# Rust's engine has no look-around: what may stand beside an edge is written as alternatives, and consumed.
+_NUMBER_STARTS: Final = r"(?:^|[^0-9.]|(?:^|[^0-9])\.)"
+_NUMBER_ENDS: Final = r"(?:$|[^0-9.]|\.(?:$|[^0-9]))"
+_WORD_STARTS: Final = r"(?:^|[^0-9A-Za-z])"
+_WORD_ENDS: Final = r"(?:$|[^0-9A-Za-z])"
+
+
+def normalise(text: pl.Expr) -> pl.Expr:
+    """Bring text to what a reader sees: the form in which everything is compared.
+
+    In the order of the contract: NFKC; lower case, ß to ss (and the final sigma to sigma: which one a capital
+    becomes depends on its neighbours); invisible characters out; backslashes before ASCII punctuation out;
+    asterisks and back ticks out; `~~` out; NFKC; white space to one space, and to none beside a CJK character;
+    ends trimmed. Idempotent. Null stays null.
+
+    Args:
+        text: a String expression.
+
+    Returns:
+        A String expression of the same length.
+
+    >>> frame = pl.DataFrame({"text": ["**Connection Pool**", "连接池 已 耗尽", "５０３ ｅｒｒｏｒ", None]})
+    >>> frame.select(normalise(pl.col("text"))).to_series().to_list()
+    ['connection pool', '连接池已耗尽', '503 error', None]
+    """
+    # A null costs nothing below, so each half of the work is done only on the texts that need it: NFKC, the dear
+    # part, changes no ASCII, and ASCII holds no invisible and no CJK character.
+    is_ascii = text.str.len_bytes() == text.str.len_chars()
+    ascii_text = _without_markdown(pl.when(is_ascii).then(text).str.to_lowercase())
+    wide_text = pl.when(~is_ascii).then(text)
+    wide_text = _lower(wide_text.str.normalize("NFKC"))
+    wide_text = wide_text.str.replace_all(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]", "")
+    wide_text = _without_markdown(wide_text).str.normalize("NFKC")
+    return pl.coalesce(_one_space(ascii_text), _no_cjk_spacing(_one_space(wide_text)))
+
+
+def _lower(text: pl.Expr) -> pl.Expr:
+    lower = text.str.to_lowercase()
+    return lower.str.replace_all("ß", "ss", literal=True).str.replace_all("ς", "σ", literal=True)
+
+
+def _without_markdown(text: pl.Expr) -> pl.Expr:
+    # A run of backslashes goes as a whole: taking them in pairs would leave one that the next pass takes.
+    unescaped = text.str.replace_all(rf"\\+([{_ASCII_PUNCTUATION}])", "${1}")
+    return unescaped.str.replace_all("[*`]", "").str.replace_all("~~", "", literal=True)
+
+
+def _one_space(text: pl.Expr) -> pl.Expr:
+    return text.str.replace_all(r"\s+", " ").str.strip_chars(" ")
+
+
+def _no_cjk_spacing(text: pl.Expr) -> pl.Expr:
+    # Two passes, for matches of one pass cannot share a character; after the first none would need to.
+    before = text.str.replace_all(rf" ([[{_CJK}]--[{_FUSES}]])", "${1}")
+    return before.str.replace_all(rf"([{_CJK}]) ([^{_FUSES}])", "${1}${2}")
+
+
+def normalise_texts(texts: Sequence[str]) -> list[str]:
+    """Normalise a few texts, such as the keywords of a case.
+
+    Args:
+        texts: any texts.
+
+    Returns:
+        As many, in the same order.
+
+    >>> normalise_texts(["`OOM`", "连接 池", "Ｓｔｒａße"])
+    ['oom', '连接池', 'strasse']
+    """
+    return pl.DataFrame({"text": texts}, schema={"text": pl.String}).select(normalise(pl.col("text")))["text"].to_list()
+
+
+def plain_pattern(needle: pl.Expr) -> pl.Expr:
+    """The regex of a plain keyword, where a substring search does not suffice.
+
+    A digit at an edge has no ASCII digit beside it there, nor a `.` with a digit beyond it.
+
+    Args:
+        needle: a String expression of normalised keywords.
+
+    Returns:
+        A String expression: a pattern, or null where no edge is an ASCII digit.
+
+    >>> frame = pl.DataFrame({"needle": ["http 503", "pool"]})
+    >>> frame.select(plain_pattern(pl.col("needle"))).to_series().to_list()
+    ['http 503(?:$|[^0-9.]|\\\\.(?:$|[^0-9]))', None]
+    """
+    return _bounded(needle, "[0-9]", _NUMBER_STARTS, _NUMBER_ENDS)
+
+
+def word_pattern(needle: pl.Expr) -> pl.Expr:
+    """The regex of a `word` keyword, where a substring search does not suffice.
+
+    A letter or digit at an edge has no ASCII letter or digit beside it there.
+
+    Args:
+        needle: a String expression of normalised keywords.
+
+    Returns:
+        A String expression: a pattern, or null where no edge is an ASCII letter or digit.
+
+    >>> frame = pl.DataFrame({"needle": ["oom", "连接池", "(oom)"]})
+    >>> frame.select(word_pattern(pl.col("needle"))).to_series().to_list()
+    ['(?:^|[^0-9A-Za-z])oom(?:$|[^0-9A-Za-z])', None, None]
+    """
+    return _bounded(needle, "[0-9A-Za-z]", _WORD_STARTS, _WORD_ENDS)
+
+
+def _bounded(needle: pl.Expr, edge: str, starts: str, ends: str) -> pl.Expr:
+    at_start = needle.str.contains(f"^{edge}")
+    at_end = needle.str.contains(f"{edge}$")
+    start = pl.when(at_start).then(pl.lit(starts)).otherwise(pl.lit(""))
+    end = pl.when(at_end).then(pl.lit(ends)).otherwise(pl.lit(""))
+    return pl.when(at_start | at_end).then(pl.concat_str(start, needle.str.escape_regex(), end))
+
+
+def regex_pattern(pattern: pl.Expr) -> pl.Expr:
+    """The regex of a `regex` keyword: as written, in any case of letters.
+
+    Args:
+        pattern: a String expression of patterns in Polars' syntax.
+
+    Returns:
+        A String expression.
+
+    >>> pl.DataFrame({"p": ["max_connections=\\\\d+"]}).select(regex_pattern(pl.col("p"))).item()
+    '(?i)max_connections=\\\\d+'
+    """
+    return pl.concat_str(pl.lit("(?i)"), pattern)
+
+
+def search(pairs: pl.DataFrame, *, text: str, literal: str, pattern: str) -> pl.Series:
+    """Say for each row whether its text holds its literal and matches its pattern.
+
+    Args:
+        pairs: one row per text and keyword.
+        text: name of the column of normalised texts; null holds nothing.
+        literal: name of the column of normalised keywords; null asks for nothing.
+        pattern: name of the column of regexes; null asks for nothing.
+
+    Returns:
+        A Boolean series without nulls, aligned with the rows of `pairs`.
+
+    Raises:
+        polars.exceptions.ComputeError: a pattern is no regex. Case files are checked for that when loaded.
+
+    >>> pairs = pl.DataFrame({"text": ["code 5030", "服务503"], "needle": ["503", "503"]})
+    >>> pairs = pairs.with_columns(pattern=plain_pattern(pl.col("needle")))
+    >>> search(pairs, text="text", literal="needle", pattern="pattern").to_list()
+    [False, True]
+    """
+    rows = pairs.select(
+        pl.col(text).alias("text"), pl.col(literal).alias("literal"), pl.col(pattern).alias("pattern")
+    ).with_row_index("row")
+    holds = pl.col("literal").is_null() | pl.col("text").str.contains(pl.col("literal"), literal=True)
+    candidates = rows.filter(pl.col("text").is_not_null() & holds)
+    # A regex is compiled at every change of pattern, so equal ones must stand together.
+    matched = (
+        candidates.filter(pl.col("pattern").is_not_null())
+        .sort("pattern", "row")
+        .filter(pl.col("text").str.contains(pl.col("pattern")))
+    )
+    found = pl.concat([candidates.filter(pl.col("pattern").is_null())["row"], matched["row"]])
+    return rows.select(pl.col("row").is_in(found.implode()).alias("found"))["found"]
+
+
+def sentences(text: pl.Expr) -> pl.Expr:
+    """Cut original text into sentences.
+
+    Cut at line ends, after 。！？； and after . ! ? before white space or the end.
+
+    Args:
+        text: a String expression, as written.
+
+    Returns:
+        A List(String) expression: the pieces in order, as written but for white space at their ends; blank ones
+        are dropped. Null stays null.
+
+    >>> frame = pl.DataFrame({"text": ["Pool full. See v1.2!\\n连接池耗尽。重启"]})
+    >>> frame.select(sentences(pl.col("text"))).item().to_list()
+    ['Pool full.', 'See v1.2!', '连接池耗尽。', '重启']
+    """
+    lines = text.str.replace_all(r"[\r\x0B\x0C\x{85}\x{2028}\x{2029}]", "\n")
+    cut = lines.str.replace_all(r"([。！？；]+|[.!?]\s)", "${1}\n")
+    pieces = cut.str.split("\n").list.eval(pl.element().str.strip_chars())
+    return pieces.list.eval(pl.element().filter(pl.element() != ""))
+
+
+def sentence_text(piece: pl.Expr) -> pl.Expr:
+    """The comparable text of a sentence: normalised, without the punctuation that closes it.
+
+    Args:
+        piece: a String expression of sentences as written.
+
+    Returns:
+        A String expression; empty where a piece holds nothing else.
+
+    >>> pl.DataFrame({"piece": ["**The pool is full?!**"]}).select(sentence_text(pl.col("piece"))).item()
+    'the pool is full'
+    """
+    return normalise(piece).str.strip_chars_end(_CLOSING_PUNCTUATION)
+
+
+def width(text: pl.Expr) -> pl.Expr:
+    """How wide a text is: characters (code points), a CJK character counting two.
+
+    Args:
+        text: a String expression, normalised.
+
+    Returns:
+        A UInt32 expression.
+
+    >>> pl.DataFrame({"text": ["mysql连接池"]}).select(width(pl.col("text"))).item()
+    11
+    """
+    return text.str.len_chars() + text.str.count_matches(f"[{_CJK}]")
+
+
+def counting_sentences(
+    frame: pl.DataFrame, *, key: str | Sequence[str], text: str, question: str, excused: str
+) -> pl.DataFrame:
+    """The sentences of each text that count as a statement of their own (R06, `noUnsupportedClaimText`).
+
+    One counts when it is 20 wide, or is the whole text and 8 wide, unless it contains one of the excused texts or
+    stands in the question.
+
+    Args:
+        frame: one row per text.
+        key: the column or columns that say whose text it is; they need not be unique.
+        text: name of the column of texts as written; null holds no sentence.
+        question: name of the column of normalised questions; null excuses nothing.
+        excused: name of the List(String) column of normalised plain keywords; null and empty excuse nothing.
+
+    Returns:
+        One row per counting sentence, in the order of the rows and of the text: the key columns, `sentence` (as
+        written) and `sentence_text` (normalised, without closing punctuation).
+
+    >>> frame = pl.DataFrame({
+    ...     "trace": [1], "text": ["Yes. The connection pool is exhausted."], "question": ["why?"], "excused": [[]]
+    ... }, schema_overrides={"excused": pl.List(pl.String)})
+    >>> counting = counting_sentences(frame, key="trace", text="text", question="question", excused="excused")
+    >>> counting.rows()
+    [(1, 'The connection pool is exhausted.', 'the connection pool is exhausted')]
+    """
+    keys = [key] if isinstance(key, str) else list(key)
+    rows = frame.select(
+        pl.struct(keys).alias("key"),
+        sentences(pl.col(text)).alias("sentence"),
+        pl.col(question).alias("question"),
+        pl.col(excused).alias("excused"),
+    ).with_row_index("row")
+    texts = pl.col("sentence_text")
+    pieces = (
+        rows.select("row", "key", "question", "sentence")
+        .explode("sentence")
+        .with_columns(sentence_text=sentence_text(pl.col("sentence")))
+        .filter(texts != "")
+    )
+    enough = pl.when(pl.len().over("row") == 1).then(MIN_WHOLE_TEXT_WIDTH).otherwise(MIN_SENTENCE_WIDTH)
+    pieces = pieces.filter(width(texts) >= enough).with_row_index("piece")
+    asked = search(
+        pieces.with_columns(pattern=plain_pattern(texts)), text="question", literal="sentence_text", pattern="pattern"
+    )
+    excuses = (
+        rows.select("row", "excused")
+        .explode("excused")
+        .filter(pl.col("excused") != "")
+        .join(pieces.select("piece", "row", "sentence_text"), on="row")
+        .with_columns(pattern=plain_pattern(pl.col("excused")))
+    )
+    excused_pieces = excuses.filter(search(excuses, text="sentence_text", literal="excused", pattern="pattern"))
+    return (
+        pieces.filter(~asked)
+        .join(excused_pieces, on="piece", how="anti")
+        .sort("piece")
+        .select(pl.col("key").struct.unnest(), "sentence", "sentence_text")
+    )

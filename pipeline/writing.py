@@ -1,0 +1,30 @@
+"""Files written whole or not at all."""
+
+import os
+from pathlib import Path
+
+from pipeline.errors import OutputError
+
+
+def write_file(path: Path, data: bytes) -> Path:
+    """Write a file beside its place, then rename it there, so that nobody ever reads half of it.
+
+    Args:
+        path: where to; missing folders are made.
+        data: the whole content.
+
+    Raises:
+        OutputError: the place cannot be written to.
+    """
+    beside = path.with_name(f".{path.name}.writing")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(data)
+        os.replace(beside, path)  # noqa: PTH105 - the name says that it replaces
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise OutputError(
+            f"cannot write {path}: {error.strerror or error}",
+            hint="name another folder with --out, or make room and give permission there",
+        ) from error
+    return path
