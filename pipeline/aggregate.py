@@ -124,7 +124,9 @@ def case_results(rows: pl.LazyFrame) -> pl.DataFrame:
     )
     policies = [msgspec.json.decode(text, type=CasePolicy) for text in cases["definition"]]
     # "any" needs one pass; a share of 1 / trials says the same to the comparison below.
-    shares = [policy.pass_policy.min_pass_rate if isinstance(policy.pass_policy, MinPassRate) else None for policy in policies]
+    shares = [
+        policy.pass_policy.min_pass_rate if isinstance(policy.pass_policy, MinPassRate) else None for policy in policies
+    ]
     known = [policy.known_failure for policy in policies]
     cases = cases.with_columns(
         wants_any=pl.Series([policy.pass_policy == "any" for policy in policies], dtype=pl.Boolean),

@@ -53,9 +53,7 @@ def targets(cases: Sequence[Case], selected: Sequence[Case]) -> Targets:
         pl.DataFrame(
             {
                 "case_id": [case.id for case in cases],
-                "fixture": [
-                    None if case.trace_fixture is None else fixture_name(case.trace_fixture) for case in cases
-                ],
+                "fixture": [None if case.trace_fixture is None else fixture_name(case.trace_fixture) for case in cases],
                 "selected": [case.id in chosen for case in cases],
             },
             schema={"case_id": pl.String, "fixture": pl.String, "selected": pl.Boolean},
@@ -98,8 +96,8 @@ def assign(frames: TraceFrames, suite: Targets) -> Assigned:
 
 
 def _stem(file: pl.Expr, line: pl.Expr) -> pl.Expr:
-    """The name of a whole-document file without folder and extension; null for lines."""
-    stem = file.str.extract(r"([^/]+)\.json(?:\.gz|\.zst)?$", 1)
+    """The name of a whole-document file without folder and extension (in any case of letters); null for lines."""
+    stem = file.str.extract(r"([^/]+)(?i:\.json(?:\.gz|\.zst)?)$", 1)
     return pl.when(line.is_null()).then(stem)
 
 

@@ -94,7 +94,7 @@ class OutputError(DiagnosisEvalError):
 
 
 def quote(value: str, limit: int = QUOTE_LIMIT) -> str:
-    """Quote text from an input for a message: one line, printable, cut at `limit` characters.
+    r"""Quote text from an input for a message: one line, printable, cut at `limit` characters.
 
     Args:
         value: any text, hostile or not.
@@ -103,8 +103,8 @@ def quote(value: str, limit: int = QUOTE_LIMIT) -> str:
     Returns:
         The text with control characters (terminal escapes, newlines, bidi overrides) shown as escapes.
 
-    >>> quote("line\\nbreak")
-    'line\\\\nbreak'
+    >>> quote("line\nbreak")
+    'line\\nbreak'
     >>> quote("x" * 10, limit=4)
     'xxxx… (10 characters)'
     """

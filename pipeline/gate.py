@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from pipeline.diff import Comparison
 from pipeline.errors import UsageError
 from pipeline.run import Run
 
@@ -36,12 +37,18 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
 
 
-def check_gate(gate: Gate) -> None:
+def check_gate(gate: Gate, *, with_baseline: bool) -> None:
     """Refuse a gate that makes no sense.
 
+    Args:
+        gate: the gate.
+        with_baseline: whether there is a baseline to find regressions against.
+
     Raises:
-        UsageError: an unknown word, or a pass rate that is no share.
+        UsageError: an unknown word, a pass rate that is no share, or `regression` without a baseline.
     """
+    if "regression" in gate.fail_on and not with_baseline:
+        raise UsageError("--fail-on regression needs a baseline", hint="name one, as in: --baseline git:main")
     for word in gate.fail_on:
         if word not in FAIL_ON:
             raise UsageError(f"--fail-on does not take {word!r}", hint=f"it takes: {', '.join(FAIL_ON)}")
@@ -51,27 +58,54 @@ def check_gate(gate: Gate) -> None:
         raise UsageError(f"--min-pass-rate {rate} is no share", hint="give a number from 0 to 1, such as 0.95")
 
 
-def decide(run: Run, gate: Gate) -> Decision:
+def decide(run: Run, gate: Gate, comparison: Comparison | None = None) -> Decision:
     """Apply the gate to a finished run.
 
-    A run that evaluated nothing, or breaks `--strict`, gives 2 whatever the gate says.
+    A run that evaluated nothing, or breaks `--strict`, gives 2 whatever the gate says. Without a word on what trips
+    the gate, failed cases do, and regressions too where there is a baseline.
+
+    Args:
+        run: the run.
+        gate: what trips the gate.
+        comparison: the run against its baseline, if there is one.
     """
     if run.evaluated_nothing:
         summary = run.report.summary
-        what = "every record was unreadable" if summary.unreadable_records else "no trace of any selected case was found"
+        what = (
+            "every record is in error; mend those that the report lists"
+            if summary.unreadable_records
+            else "no trace of any selected case was found; check --traces, and traceFixture and caseId"
+        )
         return Decision(exit_code=2, reasons=(f"nothing was evaluated: {what}",))
     if run.strict_faults:
         return Decision(exit_code=2, reasons=tuple(f"--strict: {fault}" for fault in run.strict_faults))
-    reasons = _reasons(run, gate)
-    if not reasons or "never" in gate.fail_on:
-        return Decision(exit_code=0, reasons=reasons)
-    return Decision(exit_code=1, reasons=reasons)
+    return _decision(gate, [*_reasons(run, gate), *_regressions(gate, comparison)])
 
 
-def _reasons(run: Run, gate: Gate) -> tuple[str, ...]:
+def decide_diff(comparison: Comparison, gate: Gate) -> Decision:
+    """Apply the gate to a diff alone."""
+    return _decision(gate, _regressions(gate, comparison))
+
+
+def _decision(gate: Gate, reasons: list[str]) -> Decision:
+    held = not reasons or "never" in gate.fail_on
+    return Decision(exit_code=0 if held else 1, reasons=tuple(reasons))
+
+
+def _regressions(gate: Gate, comparison: Comparison | None) -> list[str]:
+    asked = not gate.fail_on or "regression" in gate.fail_on or "never" in gate.fail_on
+    if comparison is None or not asked or not comparison.tripping:
+        return []
+    count = len(comparison.tripping)
+    return [
+        f"{count} regression{'' if count == 1 else 's'} against {comparison.diff.baseline.source or 'the baseline'}"
+    ]
+
+
+def _reasons(run: Run, gate: Gate) -> list[str]:
     summary = run.report.summary
     reasons: list[str] = []
-    if "fail" in gate.fail_on or (not gate.fail_on and gate.min_pass_rate is None):
+    if {"fail", "never"} & set(gate.fail_on) or (not gate.fail_on and gate.min_pass_rate is None):
         for count, words in (
             (summary.failed - summary.known_failures, "failed"),
             (summary.errors, "in error"),
@@ -86,4 +120,4 @@ def _reasons(run: Run, gate: Gate) -> tuple[str, ...]:
         reasons.append(
             f"the pass rate {summary.passed} / {summary.total_cases} is under the minimum of {gate.min_pass_rate:g}",
         )
-    return tuple(reasons)
+    return reasons

@@ -1,6 +1,28 @@
-"""What git knows, asked of the git command; never written to."""
+"""What git knows, asked of the git command: never over the network, and never writing anything."""
 
+import os
 import subprocess
+from collections.abc import Sequence
+from typing import Final
+
+from pipeline.errors import SnapshotError
+
+# A partial clone would otherwise fetch what it lacks; a question of ours must not wait for a password either.
+_QUIET: Final = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+
+
+def _git(arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ["git", "-c", "protocol.allow=never", *arguments],  # noqa: S607 - the git of the user's PATH
+            capture_output=True,
+            check=False,
+            env={**os.environ, **_QUIET},
+        )
+    except OSError as error:
+        raise SnapshotError(
+            "the git command was not found", hint="install git, or name a snapshot by its path"
+        ) from error
 
 
 def git_head() -> tuple[str | None, str | None]:
@@ -9,16 +31,81 @@ def git_head() -> tuple[str | None, str | None]:
     A detached head has no branch.
     """
     try:
-        done = subprocess.run(
-            ["git", "rev-parse", "HEAD", "--abbrev-ref", "HEAD"],  # noqa: S607 - the git of the user's PATH
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=10,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = _git(["rev-parse", "HEAD", "--abbrev-ref", "HEAD"])
+    except SnapshotError:
         return None, None
     if done.returncode:
         return None, None
-    commit, branch = done.stdout.split()
+    commit, branch = done.stdout.decode().split()
     return commit, None if branch == "HEAD" else branch
+
+
+def require_repository() -> str:
+    """The folder one stands in, relative to the top of its repository, with a `/` at its end or empty.
+
+    Raises:
+        SnapshotError: there is no repository here, or git refuses to read it.
+    """
+    done = _git(["rev-parse", "--show-prefix"])
+    if done.returncode:
+        reason = _reason(done)
+        raise SnapshotError(
+            f"git cannot read a repository here: {reason}",
+            hint="run this inside the repository, or name a snapshot by its path",
+        )
+    return done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+
+
+def commit_of(revision: str) -> str | None:
+    """The commit that a revision names, or None where it names none here."""
+    done = _git(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
+    return None if done.returncode else done.stdout.decode().strip()
+
+
+def is_shallow() -> bool:
+    """Whether the repository is a shallow clone, which lacks older commits."""
+    return _git(["rev-parse", "--is-shallow-repository"]).stdout.strip() == b"true"
+
+
+def files_at(commit: str, path: str) -> list[str]:
+    """The files at or directly below a path in a commit, sorted: the file itself, or those of the folder.
+
+    Args:
+        commit: a full commit id.
+        path: from the top of the repository.
+    """
+    done = _git(["ls-tree", "-z", "--full-tree", "--name-only", commit, "--", path])
+    found = [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
+    if found != [path]:
+        return []
+    inside = _git(["ls-tree", "-z", "--full-tree", "--name-only", commit, "--", f"{path}/"])
+    listed = [name for name in inside.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
+    return sorted(name for name in listed if name != path) or [path]
+
+
+def read_at(commit: str, path: str) -> bytes:
+    """The bytes of a file in a commit.
+
+    Raises:
+        SnapshotError: git cannot give them, as in a partial clone that lacks the file.
+    """
+    done = _git(["cat-file", "blob", f"{commit}:{path}"])
+    if done.returncode:
+        raise SnapshotError(
+            f"git cannot read {path} of commit {commit[:12]}: {_reason(done)}",
+            hint="in a partial clone, fetch the file first (git fetch, or git checkout of that path)",
+        )
+    return done.stdout
+
+
+def branches() -> list[tuple[str, str]]:
+    """All branches, local ones first, then remote ones: name and commit."""
+    done = _git(["for-each-ref", "--format=%(refname:short)%00%(objectname)%00%(symref)", "refs/heads", "refs/remotes"])
+    rows = [line.split("\0") for line in done.stdout.decode("utf-8", "surrogateescape").splitlines()]
+    # origin/HEAD only points at another branch of the list.
+    return [(name, commit) for name, commit, points_at in rows if not points_at]
+
+
+def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
+    text = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+    return text.removeprefix("fatal: ") or f"exit code {done.returncode}"

@@ -62,7 +62,7 @@ def judge(
         .join(suite.cases.lazy(), on="case_id", how="left", maintain_order="left")
         .collect()
     )
-    facts = Facts(rows, traces, suite)
+    facts = Facts(rows, traces, suite, redact)
     checks = list(all_checks())
     judgements = [check.judge(facts) for check in checks]
     wide = _with_facts(rows, judgements)

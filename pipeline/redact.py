@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 import polars as pl
+from polars._typing import PolarsDataType
 
 MARK: Final = "[redacted]"
 
@@ -51,14 +52,14 @@ def _redacted(value: pl.Expr, dtype: pl.DataType, patterns: Sequence[str], keep:
     return None
 
 
-def _dtype(dtype: Any) -> pl.DataType:
-    return dtype() if isinstance(dtype, type) else dtype
+def _dtype(dtype: PolarsDataType) -> pl.DataType:
+    return dtype if isinstance(dtype, pl.DataType) else dtype()
 
 
 def redact_texts(texts: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Redact a few texts.
+    r"""Redact a few texts.
 
-    >>> redact_texts(["token=abc123 ok"], ["token=\\\\w+"])
+    >>> redact_texts(["token=abc123 ok"], ["token=\\w+"])
     ['[redacted] ok']
     """
     frame = pl.LazyFrame({"text": texts}, schema={"text": pl.String})

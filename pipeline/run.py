@@ -19,6 +19,7 @@ from pipeline.cases.fixtures import fixture_escapes, fixture_name
 from pipeline.cases.load import load_suite
 from pipeline.cases.model import Case, Suite
 from pipeline.cases.selection import select
+from pipeline.diff import Comparison, Limits, compare
 from pipeline.errors import CaseFileError, Fault, InputError, UsageError
 from pipeline.flatten.suite import SuiteFrames, flatten_suite
 from pipeline.flatten.traces import flatten_traces
@@ -28,7 +29,14 @@ from pipeline.redact import redact_frame, redact_json, redact_texts
 from pipeline.report.base import Writer, all_writers
 from pipeline.report.model import Report, View, build
 from pipeline.snapshot.files import Snapshot, read_snapshot, write_snapshot
-from pipeline.snapshot.info import LIST_LIMIT, SCHEMA_VERSION, InputFault, InputWarning, SnapshotInfo, Unmatched
+from pipeline.snapshot.info import (
+    LIST_LIMIT,
+    SCHEMA_VERSION,
+    InputFault,
+    InputWarning,
+    SnapshotInfo,
+    Unmatched,
+)
 from pipeline.snapshot.merge import merge
 from pipeline.snapshot.rows import error_rows, not_run_rows, snapshot_rows
 from pipeline.snapshot.store import RowStore
@@ -44,7 +52,14 @@ DEFAULT_TRACES: Final = "fixtures/traces"
 DEFAULT_OUT: Final = "data/runs/latest"
 
 # Columns and fields that hold our own words and ids; redaction leaves them alone.
-OWN_WORDS: Final = ("case_id", "check", "passed_checks", "skipped_checks", "definition_digest", "content_digest")
+OWN_WORDS: Final = (
+    "case_id",
+    "check",
+    "passed_checks",
+    "skipped_checks",
+    "definition_digest",
+    "content_digest",
+)
 OWN_KEYS: Final = ("id", "traceFixture", "checks", "passPolicy", "evidencePolicy", "mode", "allowedVerdicts")
 
 
@@ -145,8 +160,9 @@ def evaluate(
 
 
 def _paths(given: Path_ | Sequence[Path_]) -> tuple[str, ...]:
-    one = isinstance(given, str | PathLike)
-    return tuple(fspath(path) for path in ([given] if one else given))
+    if isinstance(given, str | PathLike):
+        return (fspath(given),)
+    return tuple(fspath(path) for path in given)
 
 
 def wanted_writers(formats: Sequence[str]) -> list[Writer]:
@@ -320,12 +336,14 @@ def _not_run(selected: Sequence[Case], noted: _Noted, inputs: Inputs) -> dict[st
         if name is None:
             reasons[case.id] = (
                 f"no trace is of this case: it names no traceFixture, no trace has caseId {case.id}, "
-                f"and no file is named {case.id}.json"
+                f"and no file is named {case.id}.json; one of the three is needed"
             )
         elif inputs.where(name):
-            reasons[case.id] = f"its trace fixture {name} holds no trace"
+            reasons[case.id] = f"its trace fixture {name} holds no trace; save one there"
         else:
-            reasons[case.id] = f"its trace fixture {name} was not found in the traces given"
+            reasons[case.id] = (
+                f"its trace fixture {name} was not found in the traces given; save it there, or correct traceFixture"
+            )
     return reasons
 
 
@@ -369,14 +387,35 @@ def _first(entries: list[Entry]) -> list[Entry]:
 def _strict_faults(report: Report) -> tuple[str, ...]:
     summary = report.summary
     return tuple(
-        f"{count} {words}"
-        for count, words in (
-            (summary.input_warnings, "input warnings"),
-            (summary.unmatched_traces, "traces of no case"),
-            (summary.unreadable_records, "unreadable records"),
+        f"{count} {one if count == 1 else several}, see {where} in report.json"
+        for count, one, several, where in (
+            (summary.input_warnings, "input warning", "input warnings", "inputWarnings"),
+            (summary.unmatched_traces, "trace of no case", "traces of no case", "unmatched"),
+            (summary.unreadable_records, "unreadable record", "unreadable records", "inputErrors"),
         )
         if count
     )
+
+
+def compare_with(baseline: Snapshot, current: Snapshot, limits: Limits, out: Path | None) -> Comparison:
+    """Compare a run with its baseline, and write the diff if there is a folder for it.
+
+    Args:
+        baseline: what to compare with.
+        current: the run.
+        limits: what rises of tool calls and duration count as regressions.
+        out: folder for the diff, or None.
+
+    Raises:
+        UsageError: the two have no case in common, or one of them judged no trace.
+        OutputError: the folder cannot be written to.
+    """
+    comparison = compare(baseline, current, limits=limits)
+    if out is not None:
+        for writer in all_writers():
+            if writer.render_diff is not None and writer.always:
+                write_file(out / writer.diff_file, writer.render_diff(comparison.diff))
+    return comparison
 
 
 def write_reports(view: View, out: Path, writers: Sequence[Writer]) -> list[Path]:

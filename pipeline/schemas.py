@@ -166,7 +166,9 @@ class ToolInvocations(Schema):
     tool = Column(pl.String, "name of the tool; null where the call has none", nullable=True)
     arguments = Column(pl.String, "arguments as canonical JSON, or as raw text where they are no JSON", nullable=True)
     arguments_parsed = Column(pl.Boolean, "False where arguments are raw text; null without any", nullable=True)
-    argument_leaves = Column(TEXTS, "arguments as `path=value` lines, for tools whose arguments a case asks for", nullable=True)
+    argument_leaves = Column(
+        TEXTS, "arguments as `path=value` lines, for tools whose arguments a case asks for", nullable=True
+    )
     result = Column(pl.String, "what the tool gave back, free-form", nullable=True)
     success = Column(pl.Boolean, "the success flag as it was given", nullable=True)
     failed = Column(pl.Boolean, "whether the call is known to have failed")
@@ -204,7 +206,9 @@ class Audit(Schema):
     claim_checks_present = Column(pl.Boolean, "claim_checks exists")
     claim_check_count = Column(pl.UInt32, "number of claim checks, null without the field", nullable=True)
     composer_present = Column(pl.Boolean, "composer_output exists")
-    composer_status = Column(pl.String, "parsed, fallback, contradictory, or null where nothing was said", nullable=True)
+    composer_status = Column(
+        pl.String, "parsed, fallback, contradictory, or null where nothing was said", nullable=True
+    )
     executor_claims_present = Column(pl.Boolean, "executorOutput.claims exists")
     executor_answer = Column(pl.String, "the Executor's answer before verification", nullable=True)
 
@@ -333,7 +337,7 @@ class SchemaError(Exception):
     """A frame does not keep its schema: a defect of this program."""
 
 
-def dtypes_of(schema: type[Schema]) -> dict[str, pl.DataType]:
+def dtypes_of(schema: type[Schema]) -> dict[str, PolarsDataType]:
     """The columns of a schema with their types, in order."""
     return {name: column.dtype for name, column in schema.columns().items()}
 

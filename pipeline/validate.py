@@ -51,15 +51,18 @@ def validate(options: Options) -> Validation:
         covered.update(assigned.rows["case_id"])
         broken = assigned.errors
         covered.update(broken["case_id"].drop_nulls())
-        faults += [
-            Fault(**row) for row in broken.drop("case_id").unique(maintain_order=True).iter_rows(named=True)
-        ]
+        faults += [Fault(**row) for row in broken.drop("case_id").unique(maintain_order=True).iter_rows(named=True)]
         warnings += [
             Fault(file=row["file"], line=row["line"], path=row["path"], message=row["message"])
             for row in frames.warnings.iter_rows(named=True)
         ]
         warnings += [
-            Fault(file=row["file"], line=row["line"], path="$", message="this trace belongs to no case of the suite")
+            Fault(
+                file=row["file"],
+                line=row["line"],
+                path="$",
+                message="This trace belongs to no case; give it the caseId of one, or name it as a traceFixture.",
+            )
             for row in assigned.unmatched.iter_rows(named=True)
         ]
     for case in suite.cases:
@@ -67,11 +70,17 @@ def validate(options: Options) -> Validation:
             continue
         origin = suite.origins[case.id]
         if case.trace_fixture is None:
-            found, advice = "no trace of this case", f"name its traceFixture, or give a trace the caseId {case.id}"
+            found, advice = (
+                "no trace of this case",
+                f"name its traceFixture, or give a trace the caseId {case.id}",
+            )
         elif inputs.where(fixture_name(case.trace_fixture)):
             found, advice = "a file without a trace", f"save a trace to {case.trace_fixture}"
         else:
-            found, advice = "no such file in the traces given", f"save a trace as {case.trace_fixture}, or correct the name"
+            found, advice = (
+                "no such file in the traces given",
+                f"save a trace as {case.trace_fixture}, or correct the name",
+            )
         path = f"{origin.path}.traceFixture" if case.trace_fixture else origin.path
         faults.append(
             Fault(

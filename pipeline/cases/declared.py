@@ -17,9 +17,15 @@ def struct_type(cls: type[msgspec.Struct]) -> mi.StructType:
     return cast("mi.StructType", mi.type_info(cls))
 
 
+@functools.cache
+def fields_of(cls: type[msgspec.Struct]) -> dict[str, mi.Field]:
+    """The fields of a struct by their keys as files write them."""
+    return {field.encode_name: field for field in struct_type(cls).fields}
+
+
 def keys_of(cls: type[msgspec.Struct]) -> list[str]:
     """The keys of a struct as files write them."""
-    return [field.encode_name for field in struct_type(cls).fields]
+    return list(fields_of(cls))
 
 
 def plain_value(declared: mi.Type, node: Node) -> Any:
@@ -29,7 +35,7 @@ def plain_value(declared: mi.Type, node: Node) -> Any:
     """
     chosen = next(option for option in map(bare, options(declared)) if fits(option, node))
     if isinstance(chosen, mi.StructType):
-        fields = {field.encode_name: field for field in chosen.fields}
+        fields = fields_of(chosen.cls)
         return {
             member.key: plain_value(fields[member.key].type, member.node)
             for member in node.members
@@ -58,28 +64,24 @@ def fits(option: mi.Type, node: Node) -> bool:
     """Whether a value is of the kind of a type without description, its content aside."""
     if isinstance(option, mi.LiteralType):
         return node.kind == ("text" if isinstance(option.values[0], str) else "integer")
-    return isinstance(option, mi.AnyType) or any(
-        node.kind in kinds for declared, kinds in _KINDS if isinstance(option, declared)
-    )
+    return isinstance(option, mi.AnyType) or node.kind in _KINDS.get(type(option), ())
 
 
-_KINDS: tuple[tuple[type[mi.Type], frozenset[str]], ...] = (
-    (mi.StrType, frozenset({"text"})),
-    (mi.IntType, frozenset({"integer"})),
-    (mi.FloatType, frozenset({"integer", "number"})),
-    (mi.BoolType, frozenset({"boolean"})),
-    (mi.NoneType, frozenset({"null"})),
-    (mi.VarTupleType, frozenset({"list"})),
-    (mi.StructType, frozenset({"object"})),
-    (mi.DictType, frozenset({"object"})),
-)
+_KINDS: dict[type[mi.Type], tuple[str, ...]] = {
+    mi.StrType: ("text",),
+    mi.IntType: ("integer",),
+    mi.FloatType: ("integer", "number"),
+    mi.BoolType: ("boolean",),
+    mi.NoneType: ("null",),
+    mi.VarTupleType: ("list",),
+    mi.StructType: ("object",),
+    mi.DictType: ("object",),
+}
 
 
 def restores_default(cls: type, field: mi.Field) -> bool:
     """Whether null may stand for the key: it has a default, or the merged case decides."""
-    return not field.required or (
-        issubclass(cls, Expectations) and field.encode_name in keys_of(Expectations)
-    )
+    return not field.required or (issubclass(cls, Expectations) and field.encode_name in fields_of(Expectations))
 
 
 @functools.cache

@@ -40,11 +40,18 @@ def read_yaml(text: str, builder: TreeBuilder) -> None:
     Raises:
         CaseFileError: the text is no YAML, holds no or several documents, or passes a bound.
     """
-    # NOTE: the pure-Python reader checks the text in its constructor already, and its scanner lets `chr` of
-    # an escape that is no character raise ValueError or OverflowError.
-    loader = None
+    # NOTE: libyaml counts the place of such a character in bytes, and PyYAML in characters.
+    forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if forbidden is not None:
+        builder.fail(
+            text.count("\n", 0, forbidden.start()) + 1,
+            path="$",
+            expected="printable text",
+            found=f"U+{ord(forbidden.group()):04X}",
+            message="YAML forbids this character; remove it, or write it as an escape in double quotes.",
+        )
+    loader = _Loader(text)
     try:
-        loader = _Loader(text)
         _read_events(loader, builder)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -63,15 +70,8 @@ def read_yaml(text: str, builder: TreeBuilder) -> None:
                 else "This is not YAML; correct the syntax at or before this line."
             ),
         )
-    except yaml.reader.ReaderError as error:
-        builder.fail(
-            text.count("\n", 0, error.position) + 1,
-            path="$",
-            expected="printable text",
-            found=f"U+{ord(text[error.position]):04X}" if error.position < len(text) else str(error.reason),
-            message="YAML forbids this character; remove it, or write it as an escape in double quotes.",
-        )
     except (yaml.YAMLError, ValueError, OverflowError) as error:
+        # The scanner in Python lets `chr` of an escape that is no character raise the latter two.
         builder.fail(
             1,
             path="$",
@@ -80,8 +80,7 @@ def read_yaml(text: str, builder: TreeBuilder) -> None:
             message="This is not YAML; correct the syntax.",
         )
     finally:
-        if loader is not None:
-            loader.dispose()
+        loader.dispose()
 
 
 def _has_tab(text: str, line: int) -> bool:

@@ -85,9 +85,7 @@ def _patterns(carriers: Sequence[Place]) -> Iterator[Place]:
 
 
 def _keywords_say_something(written: _Written) -> Iterator[Fault]:
-    places = [
-        text for carrier in written.carriers for key in KEYWORD_KEYS for text in _texts(carrier.get(key))
-    ]
+    places = [text for carrier in written.carriers for key in KEYWORD_KEYS for text in _texts(carrier.get(key))]
     words = [pattern.get("word") for pattern in _patterns(written.carriers)]
     places += [word for word in words if word is not None and word.node.kind == "text"]
     for carrier in written.carriers:
@@ -216,8 +214,7 @@ def _required_keys_are_there(file: str, case: Place, places: dict[str, Place]) -
                 file,
                 place,
                 "at least one verdict",
-                "No verdict is allowed, so that no trace could be right;"
-                " name one, or set requireVerdict to false.",
+                "No verdict is allowed, so that no trace could be right; name one, or set requireVerdict to false.",
             )
 
 

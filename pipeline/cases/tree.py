@@ -191,9 +191,7 @@ class TreeBuilder:
             )
         )
 
-    def fail(
-        self, line: int, *, expected: str, found: str, message: str, path: str | None = None
-    ) -> NoReturn:
+    def fail(self, line: int, *, expected: str, found: str, message: str, path: str | None = None) -> NoReturn:
         """End the reading with a fault that leaves no document to go on with.
 
         Raises:

@@ -10,7 +10,7 @@ import re
 import msgspec
 import msgspec.inspect as mi
 
-from pipeline.cases.declared import bare, fits, keys_of, options, restores_default, struct_type, whole
+from pipeline.cases.declared import bare, fields_of, fits, keys_of, options, restores_default, struct_type, whole
 from pipeline.cases.model import CaseEntry, CaseFile, Expectations
 from pipeline.cases.tree import Member, Node, child
 from pipeline.cases.words import demand, describe, found, quote_it, suggest
@@ -71,7 +71,7 @@ class Walker:
             self._check_free(node, path)
 
     def _check_struct(self, declared: mi.StructType, node: Node, path: str) -> None:
-        fields = {field.encode_name: field for field in declared.fields}
+        fields = fields_of(declared.cls)
         for member in node.members:
             field = fields.get(member.key)
             if field is None:
@@ -113,17 +113,13 @@ class Walker:
         if chosen.min_length and not node.value.strip():
             self._fault(node, path, expected, "The text is blank; write something, or remove it.")
         elif chosen.pattern is not None and whole(chosen.pattern).fullmatch(node.value) is None:
-            self._fault(
-                node, path, expected, "The text holds a character that may not stand here; remove it."
-            )
+            self._fault(node, path, expected, "The text holds a character that may not stand here; remove it.")
 
     def _check_literal(self, chosen: mi.LiteralType, expected: str, node: Node, path: str) -> None:
         if node.value not in chosen.values:
             words = [value for value in chosen.values if isinstance(value, str)]
             hint = suggest(node.value, words) if isinstance(node.value, str) else ""
-            self._fault(
-                node, path, expected, f"The value is not known{hint or '; use one that is expected.'}"
-            )
+            self._fault(node, path, expected, f"The value is not known{hint or '; use one that is expected.'}")
 
     def _check_number(self, chosen: mi.IntType | mi.FloatType, expected: str, node: Node, path: str) -> None:
         low, high = chosen.ge, chosen.le
@@ -134,9 +130,7 @@ class Walker:
 
     def _is_finite(self, node: Node, path: str, expected: str) -> bool:
         if not math.isfinite(node.value):
-            self._fault(
-                node, path, expected, "The number is not finite, or too large; write one that is finite."
-            )
+            self._fault(node, path, expected, "The number is not finite, or too large; write one that is finite.")
             return False
         if self.language == "YAML" and _NOT_DECIMAL.fullmatch(node.source):
             self._fault(

@@ -1,9 +1,10 @@
 """What a valid case file may still get wrong: the warnings of `validate` (contract section 1)."""
 
+import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from pipeline.cases.model import Audit, Case, DegradedOutput, KeywordEntry, Suite, alternatives
+from pipeline.cases.model import Audit, Case, DegradedOutput, Suite, alternatives
 from pipeline.errors import Fault, quote
 
 _SHORT = re.compile(r"[a-z]{1,3}")
@@ -19,9 +20,13 @@ def weak_points(suite: Suite) -> list[Fault]:
         One fault for each weak point, by case id, each naming its case and what to do.
     """
     points: list[Fault] = []
+    rules: tuple[Callable[[Case], Iterator[_Point]], ...] = (
+        functools.partial(_short_keywords, _letters_of_short_keywords(suite)),
+        *_RULES,
+    )
     for case in suite.cases:
         origin = suite.origins.get(case.id)
-        for rule in _RULES:
+        for rule in rules:
             for key, expected, found, message in rule(case):
                 points.append(
                     Fault(
@@ -40,34 +45,40 @@ def weak_points(suite: Suite) -> list[Fault]:
 _Point = tuple[str, str, str, str]
 
 
-def _short_keywords(case: Case) -> Iterator[_Point]:
+def _letters_of_short_keywords(suite: Suite) -> dict[str, int]:
+    """The plain keywords that are found inside other words, with the number of their letters."""
     # As for the loader: only what compares texts pays for the import.
     from pipeline.text import normalise_texts
 
+    keywords = sorted({keyword for case in suite.cases for _, keyword in _plain_keywords(case)})
+    compared = zip(keywords, normalise_texts(keywords), strict=True)
+    return {keyword: len(text) for keyword, text in compared if _SHORT.fullmatch(text)}
+
+
+def _short_keywords(letters: Mapping[str, int], case: Case) -> Iterator[_Point]:
+    for key, keyword in _plain_keywords(case):
+        if keyword in letters:
+            shown = quote(keyword)
+            yield (
+                f".{key}",
+                "a keyword that does not stand inside other words",
+                f'the keyword "{shown}"',
+                (
+                    f"a keyword of {letters[keyword]} letters is found inside other words (OOM is in room);"
+                    f' write {{word: "{shown}"}}.'
+                ),
+            )
+
+
+def _plain_keywords(case: Case) -> Iterator[tuple[str, str]]:
     fields = (
         ("rootCauseKeywords", case.root_cause_keywords),
         ("forbiddenAnswerKeywords", case.forbidden_answer_keywords),
         ("forbiddenConfirmedClaims", case.forbidden_confirmed_claims),
     )
-    keywords = [(key, word) for key, entries in fields for word in _plain_keywords(entries)]
-    if not keywords:
-        return
-    for (key, word), text in zip(keywords, normalise_texts([word for _, word in keywords]), strict=True):
-        if _SHORT.fullmatch(text):
-            yield (
-                f".{key}",
-                "a keyword that does not stand inside other words",
-                f'the keyword "{quote(word)}"',
-                (
-                    f"a keyword of {len(text)} letters is found inside other words (OOM is in room);"
-                    f' write {{word: "{quote(word)}"}}.'
-                ),
-            )
-
-
-def _plain_keywords(entries: Iterable[KeywordEntry]) -> Iterator[str]:
-    for entry in entries:
-        yield from (keyword for keyword in alternatives(entry) if isinstance(keyword, str))
+    for key, entries in fields:
+        for entry in entries:
+            yield from ((key, keyword) for keyword in alternatives(entry) if isinstance(keyword, str))
 
 
 def _asks_for_nothing(case: Case) -> Iterator[_Point]:
@@ -128,7 +139,6 @@ def _verdict_is_optional(case: Case) -> Iterator[_Point]:
 
 
 _RULES: tuple[Callable[[Case], Iterator[_Point]], ...] = (
-    _short_keywords,
     _asks_for_nothing,
     _degraded_answers_fail,
     _verdict_is_optional,

@@ -97,4 +97,4 @@ def suggest(word: str, known: Iterable[str]) -> str:
     if not close:
         lowered = {one.lower(): one for one in known}
         close = [lowered[word.lower()]] if word.lower() in lowered else []
-    return f"; did you mean {close[0]}?" if close else ""
+    return f"; did you mean {quote(close[0], 80)}?" if close else ""

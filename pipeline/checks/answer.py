@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from pipeline.checks.base import Facts, Judgement, check, listed, number
+from pipeline.checks.base import Facts, Judgement, check, counted, joined, listed, number
 
 
 @check("answer-present", serves="R05")
@@ -46,9 +46,9 @@ def root_cause_keywords(facts: Facts) -> Judgement:
         expected=pl.format("a coverage of at least {}", number(pl.col("min_keyword_coverage"))),
         observed=pl.format("{} of {} found; missing: {}", found, entries, listed(pl.col("root_cause_missing"), "; ")),
         message=pl.format(
-            "the answer names {} of {} root-cause keywords, under the minimum coverage of {}; missing: {}",
+            "the answer names {} of {}, under the minimum coverage of {}; missing: {}",
             found,
-            entries,
+            counted(entries, "root-cause keyword"),
             number(pl.col("min_keyword_coverage")),
             listed(pl.col("root_cause_missing"), "; "),
         ),
@@ -145,11 +145,9 @@ def degraded_output(facts: Facts) -> Judgement:
         facts.keywords("degraded-forbidden", "degraded_forbidden"),
     )
     leaked = facts.leaked_sentences(
-        facts.rows.filter(pl.col("verdict") == "REJECT")
-        .select("row", text="executor_answer")
-        .drop_nulls("text"),
+        facts.rows.filter(pl.col("verdict") == "REJECT").select("row", text="executor_answer").drop_nulls("text"),
     )
-    joined = (
+    found = (
         facts.rows.select("row")
         .join(required, on="row", how="left")
         .join(forbidden, on="row", how="left")
@@ -161,10 +159,13 @@ def degraded_output(facts: Facts) -> Judgement:
     leaks = pl.col("leaks").list.len().fill_null(0)
     reasons = pl.concat_list(
         pl.when(~said).then(
-            pl.format("it says none of: {}", listed(pl.col("degraded_text_missing"), "; ")),
+            pl.format("it says none of: {}", listed(pl.col("degraded_text_missing"), " / ")),
         ),
         pl.when(must_not > 0).then(
-            pl.format("it says what a degraded answer must not: {}", listed(pl.col("degraded_forbidden_found"), "; ")),
+            pl.format(
+                "it says what a degraded answer must not: {}",
+                listed(pl.col("degraded_forbidden_found"), " / "),
+            ),
         ),
         pl.when(leaks > 0).then(
             pl.format("it repeats the unverified answer: {}", listed(pl.col("leaks"), " / ")),
@@ -174,9 +175,9 @@ def degraded_output(facts: Facts) -> Judgement:
         asked=(pl.col("verdict") == "REJECT").fill_null(value=False),
         holds=said & (must_not == 0) & (leaks == 0),
         expected=pl.lit("under REJECT a degraded answer that leaks nothing of the unverified one"),
-        observed=reasons.list.join("; "),
-        message=pl.format("the verdict is REJECT but the answer is no degraded output: {}", reasons.list.join("; ")),
-        facts=joined,
+        observed=joined(reasons),
+        message=pl.format("the verdict is REJECT but the answer is no degraded output: {}", joined(reasons)),
+        facts=found,
     )
 
 

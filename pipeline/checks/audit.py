@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from pipeline.checks.base import Facts, Judgement, check, listed, shown
+from pipeline.checks.base import Facts, Judgement, check, counted, joined, listed, shown
 
 UNSUPPORTED = ("unsupported", "contradicted")
 
@@ -68,18 +68,20 @@ def claim_checks_auditable(facts: Facts) -> Judgement:
     Fails: `{"claim_id": "c1", "verification": "looks fine"}`
     """
     names = ("claim_id", "verification", "detail")
-    place = pl.format("claim_checks[{}]", pl.col("position").cast(pl.Int64) - 1)
+    place = _place("claim_checks")
     lacking = pl.concat_list(*(pl.when(pl.col(name).is_null()).then(pl.lit(name)) for name in names)).list.drop_nulls()
-    known = pl.col("verification").is_in(pl.col("claim_verifications"))
+    judged = facts.claim_checks.join(facts.rows.select("row", "claim_verifications"), on="row").with_columns(
+        known=pl.col("verification").is_in(pl.col("claim_verifications")),
+    )
     faults = (
-        facts.claim_checks.join(facts.rows.select("row", "claim_verifications"), on="row")
+        facts.redacted(judged)
         .sort("row", "position")
         .select(
             "row",
             fault=pl.concat_list(
                 pl.when(lacking.list.len() > 0).then(pl.format("{} lacks {}", place, listed(lacking))),
-                pl.when(~known).then(
-                    pl.format("{} has the unknown verification {}", place, shown(pl.col("verification"))),
+                pl.when(~pl.col("known")).then(
+                    pl.format('{} has the unknown verification "{}"', place, shown(pl.col("verification"))),
                 ),
             ).list.drop_nulls(),
         )
@@ -90,19 +92,21 @@ def claim_checks_auditable(facts: Facts) -> Judgement:
     count, least = pl.col("claim_check_count"), pl.col("min_claim_checks")
     reasons = pl.concat_list(
         pl.when(count.is_null()).then(pl.lit("claim_checks is absent")),
-        pl.when(count < least).then(pl.format("{} of them where at least {} are due", count, least)),
-        pl.col("claim_faults").list.head(10).list.join("; "),
+        pl.when(count < least).then(
+            pl.format("there are {} where at least {} must be", counted(count, "claim check"), least),
+        ),
+        joined(pl.col("claim_faults")),
     ).list.drop_nulls()
     return Judgement(
         asked=pl.col("claim_checks_asked"),
         holds=(count >= least) & pl.col("claim_faults").is_null(),
         expected=pl.format(
-            "at least {} claim checks, each with claim_id, detail and a verification of: {}",
-            least,
+            "at least {}, each with claim_id, detail and a verification of: {}",
+            counted(least, "claim check"),
             listed(pl.col("claim_verifications")),
         ),
-        observed=reasons.list.join("; "),
-        message=pl.format("the claim checks cannot be audited: {}", reasons.list.join("; ")),
+        observed=joined(reasons),
+        message=pl.format("the claim checks cannot be audited: {}", joined(reasons)),
         facts=faults,
     )
 
@@ -150,42 +154,44 @@ def claim_bindings(facts: Facts) -> Judgement:
     Fails: a claim bound to `queryMysqlStatus`, which was not
     """
     tools = facts.calls.drop_nulls("tool").group_by("row").agg(called_tools=pl.col("tool").unique())
-    claim = pl.coalesce(shown(pl.col("claim_id")), pl.format("number {}", "position"))
-    bound = pl.col("tools")
-    uncalled = bound.list.set_difference(pl.col("called_tools").fill_null([])).list.drop_nulls().list.sort()
-    claims = (
-        facts.executor_claims.join(tools, on="row", how="left")
-        .with_columns(unbound=bound.list.len() == 0, nameless=bound.list.eval(pl.element().is_null()).list.any())
-        .select(
-            "row",
-            "position",
-            part=pl.lit(1),
-            fault=pl.concat_list(
-                pl.when(pl.col("claim_id").is_null()).then(pl.format("claim number {} has no claim_id", "position")),
-                pl.when("unbound").then(pl.format("claim {} binds no evidence", claim)),
-                pl.when("nameless").then(pl.format("claim {} has a binding without a tool name", claim)),
-                pl.when(uncalled.list.len() > 0).then(
-                    pl.format("claim {} binds {}, never called", claim, listed(uncalled)),
-                ),
-            ).list.drop_nulls(),
-        )
+    claim = pl.coalesce(pl.format("claim {}", shown(pl.col("claim_id"))), _place("claims"))
+    bound, uncalled = pl.col("tools"), pl.col("uncalled")
+    bindings = facts.executor_claims.join(tools, on="row", how="left").select(
+        "row",
+        "position",
+        "claim_id",
+        unbound=bound.list.len() == 0,
+        nameless=bound.list.eval(pl.element().is_null()).list.any(),
+        uncalled=bound.list.set_difference(pl.col("called_tools").fill_null([])).list.drop_nulls().list.sort(),
+    )
+    claims = facts.redacted(bindings).select(
+        "row",
+        "position",
+        part=pl.lit(1),
+        fault=pl.concat_list(
+            pl.when(pl.col("claim_id").is_null()).then(pl.format("{} has no claim_id", _place("claims"))),
+            pl.when("unbound").then(pl.format("{} binds no evidence", claim)),
+            pl.when("nameless").then(pl.format("{} has a binding without a tool name", claim)),
+            pl.when(uncalled.list.len() > 0).then(
+                pl.format("{} binds what was never called: {}", claim, listed(uncalled)),
+            ),
+        ).list.drop_nulls(),
     )
     known = facts.executor_claims.drop_nulls("claim_id").group_by("row").agg(known_claims=pl.col("claim_id").unique())
-    checks = (
-        facts.claim_checks.join(known, on="row", how="left")
-        .filter(~pl.col("claim_id").is_in(pl.col("known_claims")).fill_null(value=False))
-        .select(
-            "row",
-            "position",
-            part=pl.lit(2),
-            fault=pl.concat_list(
-                pl.format(
-                    "claim check number {} judges {}",
-                    "position",
-                    pl.coalesce(pl.format("the unknown claim {}", shown(pl.col("claim_id"))), pl.lit("no claim")),
-                ),
+    strays = facts.claim_checks.join(known, on="row", how="left").filter(
+        ~pl.col("claim_id").is_in(pl.col("known_claims")).fill_null(value=False),
+    )
+    checks = facts.redacted(strays).select(
+        "row",
+        "position",
+        part=pl.lit(2),
+        fault=pl.concat_list(
+            pl.format(
+                "{} judges {}",
+                _place("claim_checks"),
+                pl.coalesce(pl.format("the unknown claim {}", shown(pl.col("claim_id"))), pl.lit("no claim")),
             ),
-        )
+        ),
     )
     faults = (
         pl.concat([claims, checks])
@@ -197,16 +203,14 @@ def claim_bindings(facts: Facts) -> Judgement:
     reasons = pl.concat_list(
         pl.when(~pl.col("executor_claims_present")).then(pl.lit("executorOutput.claims is absent")),
         pl.when(~pl.col("claim_checks_present")).then(pl.lit("claim_checks is absent")),
-        pl.col("binding_faults").list.head(10).list.join("; "),
+        joined(pl.col("binding_faults")),
     ).list.drop_nulls()
     return Judgement(
         asked=pl.col("claim_bindings_asked"),
-        holds=pl.col("executor_claims_present")
-        & pl.col("claim_checks_present")
-        & pl.col("binding_faults").is_null(),
+        holds=pl.col("executor_claims_present") & pl.col("claim_checks_present") & pl.col("binding_faults").is_null(),
         expected=pl.lit("claims bound to tools that were called, and claim checks of those claims"),
-        observed=reasons.list.join("; "),
-        message=pl.format("the claims are not bound to evidence: {}", reasons.list.join("; ")),
+        observed=joined(reasons),
+        message=pl.format("the claims are not bound to evidence: {}", joined(reasons)),
         facts=faults,
     )
 
@@ -223,13 +227,13 @@ def unsupported_claims(facts: Facts) -> Judgement:
     Fails: `maxUnsupportedClaims: 0`, one claim check `contradicted`
     """
     bad = (
-        facts.claim_checks.filter(pl.col("verification").is_in(UNSUPPORTED))
+        facts.redacted(facts.claim_checks.filter(pl.col("verification").is_in(UNSUPPORTED)))
         .sort("row", "position")
         .group_by("row", maintain_order=True)
         .agg(
             unsupported=pl.format(
                 "{} ({})",
-                shown(pl.col("claim_id").fill_null("(a claim check without claim_id)")),
+                pl.coalesce(shown(pl.col("claim_id")), _place("claim_checks")),
                 "verification",
             ),
         )
@@ -239,17 +243,17 @@ def unsupported_claims(facts: Facts) -> Judgement:
     return Judgement(
         asked=most.is_not_null(),
         holds=known & (count <= most),
-        expected=pl.format("at most {} unsupported or contradicted claims", most),
+        expected=pl.format("at most {}", counted(most, "unsupported or contradicted claim")),
         observed=pl.when(known)
-        .then(pl.format("{}: {}", count, listed(pl.col("unsupported")).fill_null("none")))
+        .then(pl.format("{}: {}", count, listed(pl.col("unsupported"))))
         .otherwise(pl.lit("claim_checks is absent")),
         message=pl.when(known)
         .then(
             pl.format(
-                "{} unsupported or contradicted claims, over the limit of {}: {}",
-                count,
+                "{}, over the limit of {}: {}",
+                counted(count, "unsupported or contradicted claim"),
                 most,
-                listed(pl.col("unsupported")).fill_null("none"),
+                listed(pl.col("unsupported")),
             ),
         )
         .otherwise(pl.lit("the number of unsupported claims is unknown: claim_checks is absent")),
@@ -270,27 +274,33 @@ def unsupported_claim_text(facts: Facts) -> Judgement:
     Passes: claim c2 is `contradicted`, the answer does not repeat it
     Fails: claim c2 is `contradicted`, and its sentence stands in the answer
     """
-    bad = facts.claim_checks.filter(pl.col("verification").is_in(UNSUPPORTED)).select("row", "claim_id")
-    texts = facts.executor_claims.select("row", "claim_id", "text").drop_nulls()
-    found = bad.unique().join(texts, on=["row", "claim_id"], how="left")
+    bad = facts.claim_checks.filter(pl.col("verification").is_in(UNSUPPORTED)).select("row", "position", "claim_id")
+    # A claim id given twice is both claims; one of them without a text is one that cannot be ruled out.
+    texts = facts.executor_claims.select("row", "claim_id", "text")
+    found = bad.join(texts, on=["row", "claim_id"], how="left")
     unknown = (
-        found.filter(pl.col("text").is_null())
-        .group_by("row")
-        .agg(
-            unknown_texts=shown(pl.col("claim_id").fill_null("(a claim check without claim_id)")).unique().sort(),
-        )
+        facts.redacted(found.filter(pl.col("text").is_null()))
+        .sort("row", "position")
+        .select("row", claim=pl.coalesce(shown(pl.col("claim_id")), _place("claim_checks")))
+        .group_by("row", maintain_order=True)
+        .agg(unknown_texts=pl.col("claim").unique(maintain_order=True))
     )
-    leaks = facts.leaked_sentences(found.drop_nulls("text").sort("row", "claim_id", "text").select("row", "text"))
+    leaks = facts.leaked_sentences(found.drop_nulls("text").sort("row", "position", "text").select("row", "text"))
     reasons = pl.concat_list(
         pl.when(~pl.col("claim_checks_present")).then(pl.lit("claim_checks is absent")),
-        pl.format("the text of claim {} is unknown", listed(pl.col("unknown_texts"))),
-        pl.format("the answer says: {}", listed(pl.col("leaks"), " / ")),
+        pl.format("executorOutput.claims has no text for {}", listed(pl.col("unknown_texts"))),
+        pl.format("it repeats: {}", listed(pl.col("leaks"), " / ")),
     ).list.drop_nulls()
     return Judgement(
         asked=pl.col("no_unsupported_text_asked"),
         holds=pl.col("claim_checks_present") & pl.col("unknown_texts").is_null() & pl.col("leaks").is_null(),
         expected=pl.lit("no text of an unsupported or contradicted claim in the answer"),
-        observed=reasons.list.join("; "),
-        message=pl.format("unsupported claims cannot be ruled out of the answer: {}", reasons.list.join("; ")),
+        observed=joined(reasons),
+        message=pl.format("the answer is not clear of unsupported claims: {}", joined(reasons)),
         facts=facts.rows.select("row").join(unknown, on="row", how="left").join(leaks, on="row", how="left"),
     )
+
+
+def _place(name: str) -> pl.Expr:
+    """An element of a list as a JSON path writes it; positions count from 1, paths from 0."""
+    return pl.format(f"{name}[{{}}]", pl.col("position").cast(pl.Int64) - 1)

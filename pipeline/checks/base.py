@@ -5,7 +5,7 @@ batch and returns a `Judgement`: expressions that decide all traces at once. Its
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -15,11 +15,14 @@ import polars as pl
 from pipeline import text
 from pipeline.flatten.suite import SuiteFrames
 from pipeline.flatten.traces import TraceFrames
+from pipeline.redact import redact_frame
 from pipeline.registry import Registry
 
 # Names and values quoted from a trace in a message are cut here; lists of them after so many entries.
 SHOWN_CHARACTERS: Final = 120
 SHOWN_ENTRIES: Final = 20
+
+NAMELESS: Final = "a call without a name"
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +37,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         observed: text, what the trace shows; evaluated for failing rows only.
         message: text, one sentence that a person can act on; evaluated for failing rows only.
         facts: further columns, at most one line per `row`; joined to the rows for this check's expressions alone.
+            Texts in them that a sentence cuts are whole or `Facts.redacted`.
     """
 
     asked: pl.Expr
@@ -94,12 +98,28 @@ class Facts:
             and `schemas.Cases`.
         traces: the batch's frames.
         suite: the cases' frames.
+        redact: regexes whose matches no sentence may show.
     """
 
-    def __init__(self, rows: pl.DataFrame, traces: TraceFrames, suite: SuiteFrames) -> None:
+    def __init__(
+        self,
+        rows: pl.DataFrame,
+        traces: TraceFrames,
+        suite: SuiteFrames,
+        redact: Sequence[str] = (),
+    ) -> None:
         self.rows = rows.lazy()
         self._traces = traces
         self._suite = suite
+        self._redact = tuple(redact)
+
+    def redacted(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """A frame of facts as sentences may quote it.
+
+        For facts that are sentences already: decide first, then redact, then cut with `shown`. Half a secret would no
+        longer be recognised.
+        """
+        return redact_frame(frame, self._redact)
 
     def child(self, frame: pl.DataFrame, *columns: str) -> pl.LazyFrame:
         """A child frame with a `row` column: its lines for every row of its trace.
@@ -140,22 +160,24 @@ class Facts:
 
     @cached_property
     def called(self) -> pl.LazyFrame:
-        """What was called, in words: `row`, `called` such as `searchLogs (2), redisInfo (1)`; rows without calls lack."""
-        return (
+        """What was called, in words: `row`, `called`: a list such as `searchLogs (2, 1 failed)`; none without calls."""
+        tools = (
             self.calls.group_by("row", "tool")
             .agg(pl.len().alias("times"), failed=pl.col("failed").sum())
             .sort("row", -pl.col("times").cast(pl.Int64), "tool", nulls_last=True)
+        )
+        return (
+            self.redacted(tools)
             .with_columns(
                 called=pl.format(
                     "{} ({}{})",
-                    shown(pl.col("tool").fill_null("(a call without a name)")),
+                    shown(pl.col("tool")).fill_null(NAMELESS),
                     "times",
                     pl.when(pl.col("failed") > 0).then(pl.format(", {} failed", "failed")).otherwise(pl.lit("")),
                 ),
             )
             .group_by("row", maintain_order=True)
-            .agg(called="called")
-            .with_columns(called=listed(pl.col("called")))
+            .agg("called")
         )
 
     @cached_property
@@ -207,7 +229,7 @@ class Facts:
         )
 
     def keywords(self, purpose: str, prefix: str) -> pl.LazyFrame:
-        """The keyword entries of one purpose, per row: `row`, `<prefix>_found`, `<prefix>_missing` (lists of labels)."""
+        """The keyword entries of one purpose: `row`, `<prefix>_found`, `<prefix>_missing` (lists of labels)."""
         hits = self.keyword_hits.lazy().filter(pl.col("purpose") == purpose)
         label, found = pl.col("label"), pl.col("found")
         return hits.group_by("row", maintain_order=True).agg(
@@ -261,13 +283,29 @@ def shown(value: pl.Expr) -> pl.Expr:
 
 
 def listed(values: pl.Expr, separator: str = ", ") -> pl.Expr:
-    """A list of texts in words, cut after so many entries."""
+    """A list of texts from a trace in words: each one cut, and the list after so many entries."""
+    return values.list.head(SHOWN_ENTRIES).list.eval(shown(pl.element())).list.join(separator) + _more(values)
+
+
+def joined(sentences: pl.Expr) -> pl.Expr:
+    """A list of our own sentences in one: none of them cut, but the list after so many entries."""
+    return sentences.list.head(SHOWN_ENTRIES).list.join("; ") + _more(sentences)
+
+
+def _more(values: pl.Expr) -> pl.Expr:
     more = values.list.len().cast(pl.Int64) - SHOWN_ENTRIES
-    return values.list.head(SHOWN_ENTRIES).list.eval(shown(pl.element())).list.join(separator) + (
-        pl.when(more > 0).then(pl.format(" and {} more", more)).otherwise(pl.lit(""))
-    )
+    return pl.when(more > 0).then(pl.format(" and {} more", more)).otherwise(pl.lit(""))
 
 
 def number(value: pl.Expr) -> pl.Expr:
-    """A figure in words, without a trailing `.0`; `unknown` where it is null."""
-    return value.cast(pl.String).str.replace(r"\.0$", "").fill_null("unknown")
+    """A figure in words, without a trailing `.0`."""
+    return value.cast(pl.String).str.replace(r"\.0$", "")
+
+
+def counted(count: pl.Expr, noun: str) -> pl.Expr:
+    """A number of things in words: `1 claim check`, `2 claim checks`.
+
+    >>> pl.DataFrame({"n": [0, 1, 2]}).select(counted(pl.col("n"), "call")).to_series().to_list()
+    ['0 calls', '1 call', '2 calls']
+    """
+    return pl.format("{} {}", number(count), pl.when(count == 1).then(pl.lit(noun)).otherwise(pl.lit(f"{noun}s")))

@@ -1,8 +1,10 @@
 """Checks of what a run may cost. A figure that the trace does not give is never within a limit."""
 
+from collections.abc import Callable
+
 import polars as pl
 
-from pipeline.checks.base import Facts, Judgement, check, number
+from pipeline.checks.base import Facts, Judgement, check, counted, number
 
 
 @check("tool-call-budget", serves="beyond the sources")
@@ -16,7 +18,13 @@ def tool_call_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check t
     Passes: `maxToolCalls: 5`, 4 calls
     Fails: `maxToolCalls: 5`, 9 calls
     """
-    return _budget("tool_call_count", "max_tool_calls", unit="tool calls", source="toolInvocations")
+    return _budget(
+        "tool_call_count",
+        "max_tool_calls",
+        words=lambda calls: counted(calls, "tool call"),
+        over="the run made {}",
+        unknown="the number of tool calls is unknown: toolInvocations is absent",
+    )
 
 
 @check("duration-budget", serves="beyond the sources")
@@ -30,7 +38,13 @@ def duration_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check ta
     Passes: `maxDurationMs: 60000`, `"durationMs": 8421`
     Fails: `maxDurationMs: 60000`, `"durationMs": 184000`
     """
-    return _budget("duration_ms", "max_duration_ms", unit="ms", source="durationMs, or startedAt and finishedAt")
+    return _budget(
+        "duration_ms",
+        "max_duration_ms",
+        words=lambda duration: pl.format("{} ms", number(duration)),
+        over="the run took {}",
+        unknown="the duration is unknown: neither durationMs nor startedAt and finishedAt tell it",
+    )
 
 
 @check("token-budget", serves="beyond the sources")
@@ -44,7 +58,13 @@ def token_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes
     Passes: `maxTotalTokens: 20000`, `"totalTokens": 8200`
     Fails: `maxTotalTokens: 20000`, `"totalTokens": 41000`
     """
-    return _budget("total_tokens", "max_total_tokens", unit="tokens", source="usage.totalTokens")
+    return _budget(
+        "total_tokens",
+        "max_total_tokens",
+        words=lambda tokens: counted(tokens, "token"),
+        over="the run used {}",
+        unknown="the number of tokens is unknown: usage tells neither totalTokens nor inputTokens and outputTokens",
+    )
 
 
 @check("cost-budget", serves="beyond the sources")
@@ -58,17 +78,39 @@ def cost_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes 
     Passes: `maxCostUsd: 0.10`, `"costUsd": 0.04`
     Fails: `maxCostUsd: 0.10`, `"costUsd": 0.31`
     """
-    return _budget("cost_usd", "max_cost_usd", unit="US dollars", source="usage.costUsd")
+    return _budget(
+        "cost_usd",
+        "max_cost_usd",
+        words=lambda cost: counted(cost, "US dollar"),
+        over="the run cost {}",
+        unknown="the cost is unknown: usage.costUsd does not tell it",
+    )
 
 
-def _budget(figure: str, limit: str, *, unit: str, source: str) -> Judgement:
+def _budget(
+    figure: str,
+    limit: str,
+    *,
+    words: Callable[[pl.Expr], pl.Expr],
+    over: str,
+    unknown: str,
+) -> Judgement:
+    """The judgement of one figure against one limit.
+
+    Args:
+        figure: column of what the run used; null is unknown.
+        limit: column of the limit; null asks for nothing.
+        words: a figure with its unit.
+        over: what the run did, `{}` where the figure stands.
+        unknown: why a figure is not known.
+    """
     value, most = pl.col(figure), pl.col(limit)
     return Judgement(
         asked=most.is_not_null(),
         holds=value <= most,
-        expected=pl.format(f"at most {{}} {unit}", number(most)),
-        observed=pl.when(value.is_null()).then(pl.lit("unknown")).otherwise(pl.format(f"{{}} {unit}", number(value))),
+        expected=pl.format("at most {}", words(most)),
+        observed=pl.when(value.is_null()).then(pl.lit("unknown")).otherwise(words(value)),
         message=pl.when(value.is_null())
-        .then(pl.format(f"the number of {unit} is unknown ({source} is absent), the limit is {{}}", number(most)))
-        .otherwise(pl.format(f"{{}} {unit}, over the limit of {{}}", number(value), number(most))),
+        .then(pl.format(f"{unknown}; the limit is {{}}", words(most)))
+        .otherwise(pl.format(f"{over}, over the limit of {{}}", words(value), words(most))),
     )

@@ -22,26 +22,29 @@ def evidence_coverage(facts: Facts) -> Judgement:
         evidence_missing=pl.col("label").filter(~pl.col("covered")),
     )
     missing = pl.col("evidence_missing")
-    called = pl.col("called").fill_null(
-        pl.when(pl.col("tool_call_count").is_null()).then(pl.lit("toolInvocations is absent")).otherwise(pl.lit("nothing")),
+    observed = (
+        pl.when(pl.col("tool_call_count").is_null())
+        .then(pl.lit("toolInvocations is absent"))
+        .otherwise(pl.format("called: {}", listed(pl.col("called")).fill_null("nothing")))
     )
     verb = (
         pl.when(pl.col("evidence_policy") == "succeeded")
         .then(pl.lit("never called with success"))
-        .otherwise(pl.lit("never called"))
+        .otherwise(pl.lit("neither called nor summarised"))
     )
+    one = missing.list.len() == 1
     return Judgement(
         asked=pl.col("evidence_required").list.len() > 0,
         holds=missing.list.len() == 0,
         expected=listed(missing),
-        observed=pl.format("called: {}", called),
+        observed=observed,
         message=pl.format(
-            "required tool{} {} {} {}; called: {}",
-            pl.when(missing.list.len() == 1).then(pl.lit("")).otherwise(pl.lit("s")),
+            "required {} {} {} {}; {}",
+            pl.when(one).then(pl.lit("tool")).otherwise(pl.lit("tools")),
             listed(missing),
-            pl.when(missing.list.len() == 1).then(pl.lit("was")).otherwise(pl.lit("were")),
+            pl.when(one).then(pl.lit("was")).otherwise(pl.lit("were")),
             verb,
-            called,
+            observed,
         ),
         facts=evidence.join(facts.called, on="row", how="left"),
     )
@@ -68,8 +71,15 @@ def forbidden_tools(facts: Facts) -> Judgement:
     )
     known = pl.col("tool_call_count").is_not_null() | pl.col("summary_tools").is_not_null()
     tools = pl.col("forbidden_used")
-    observed = pl.when(tools.is_not_null()).then(pl.format("used: {}", listed(tools))).otherwise(
-        pl.lit("neither toolInvocations nor a trace summary"),
+    observed = (
+        pl.when(tools.is_not_null())
+        .then(pl.format("used: {}", listed(tools)))
+        .otherwise(pl.lit("neither toolInvocations nor a trace summary"))
+    )
+    used_tools = (
+        pl.when(tools.list.len() == 1)
+        .then(pl.lit("a forbidden tool was used"))
+        .otherwise(pl.lit("forbidden tools were used"))
     )
     return Judgement(
         asked=pl.col("forbidden_tools").list.len() > 0,
@@ -77,7 +87,7 @@ def forbidden_tools(facts: Facts) -> Judgement:
         expected=pl.format("none of: {}", listed(pl.col("forbidden_tools"))),
         observed=observed,
         message=pl.when(tools.is_not_null())
-        .then(pl.format("a forbidden tool was used: {}", listed(tools)))
+        .then(pl.format("{}: {}", used_tools, listed(tools)))
         .otherwise(
             pl.lit("forbidden tools cannot be ruled out: the trace has neither toolInvocations nor a trace summary"),
         ),

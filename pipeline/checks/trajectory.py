@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from pipeline.checks.base import Facts, Judgement, check, listed, shown
+from pipeline.checks.base import NAMELESS, Facts, Judgement, check, joined, listed, shown
 from pipeline.flatten.suite import CALL_END, CALL_START
 
 
@@ -25,11 +25,13 @@ def tool_order(facts: Facts) -> Judgement:
         .group_by("row", maintain_order=True)
         .agg(
             order=pl.concat_str(pl.lit(CALL_START), clean, pl.lit(CALL_END)).str.join(""),
-            order_names=pl.col("tool").fill_null("(a call without a name)"),
+            order_names=pl.col("tool").fill_null(NAMELESS),
         )
     )
-    observed = pl.when(pl.col("tool_call_count").is_null()).then(pl.lit("toolInvocations is absent")).otherwise(
-        pl.format("calls: {}", listed(pl.col("order_names")).fill_null("none")),
+    observed = (
+        pl.when(pl.col("tool_call_count").is_null())
+        .then(pl.lit("toolInvocations is absent"))
+        .otherwise(pl.format("calls: {}", listed(pl.col("order_names")).fill_null("none")))
     )
     wanted = listed(pl.col("tool_order"), " > ")
     return Judgement(
@@ -55,7 +57,7 @@ def tool_arguments(facts: Facts) -> Judgement:
     Passes: `{tool: searchLogs, arguments: {service: checkout}}`, a call with `{"service": "checkout", "limit": 50}`
     Fails: the same, a call with `{"service": "payment"}`
     """
-    calls = facts.calls.select("row", "tool", call_arguments="arguments", call_leaves="argument_leaves")
+    calls = facts.calls.select("row", "tool", "position", call_arguments="arguments", call_leaves="argument_leaves")
     wanted = facts.argument_entries.select("row", "entry", "tool", "mode", "arguments", "leaves")
     # An entry without any call of its tool keeps one line with nulls, and so is unmet.
     met = (
@@ -67,28 +69,39 @@ def tool_arguments(facts: Facts) -> Judgement:
             .fill_null(value=False),
         )
         .group_by("row", "entry", "tool", "mode", "arguments")
-        .agg(pl.col("met").any(), seen=pl.col("call_arguments").drop_nulls().unique().sort())
+        .agg(
+            pl.col("met").any(),
+            times=pl.col("position").count(),
+            seen=pl.col("call_arguments").drop_nulls().unique().sort(),
+        )
         .sort("row", "entry")
     )
     unmet = ~pl.col("met")
-    entry = pl.format("{} with {} {}", shown(pl.col("tool")), "mode", shown(pl.col("arguments")))
-    seen = pl.format(
-        "{}: {}",
-        shown(pl.col("tool")),
-        pl.when(pl.col("seen").list.len() > 0).then(listed(pl.col("seen"), " / ")).otherwise(pl.lit("no call with arguments")),
+    tool = shown(pl.col("tool"))
+    mode = pl.when(pl.col("mode") == "exact").then(pl.lit("exactly")).otherwise(pl.lit("at least"))
+    seen = (
+        pl.when(pl.col("times") == 0)
+        .then(pl.format("{} was never called", tool))
+        .when(pl.col("seen").list.len() == 0)
+        .then(pl.format("{} was called without arguments", tool))
+        .otherwise(pl.format("{} was called with {}", tool, listed(pl.col("seen"), " / ")))
+    )
+    expected = joined(pl.col("arguments_unmet"))
+    observed = (
+        pl.when(pl.col("tool_call_count").is_null())
+        .then(pl.lit("toolInvocations is absent"))
+        .otherwise(joined(pl.col("arguments_seen")))
     )
     return Judgement(
         asked=pl.col("arguments_unmet").is_not_null(),
         holds=pl.col("arguments_unmet").list.len() == 0,
-        expected=listed(pl.col("arguments_unmet"), "; "),
-        observed=listed(pl.col("arguments_seen"), "; "),
-        message=pl.format(
-            "no call matches: {}; seen: {}",
-            listed(pl.col("arguments_unmet"), "; "),
-            listed(pl.col("arguments_seen"), "; "),
-        ),
-        facts=met.group_by("row", maintain_order=True).agg(
-            arguments_unmet=entry.filter(unmet),
-            arguments_seen=seen.filter(unmet),
+        expected=expected,
+        observed=observed,
+        message=pl.format("there is no call of {}; {}", expected, observed),
+        facts=facts.redacted(met)
+        .group_by("row", maintain_order=True)
+        .agg(
+            arguments_unmet=pl.format("{} with {} {}", tool, mode, shown(pl.col("arguments"))).filter(unmet),
+            arguments_seen=seen.filter(unmet).unique(maintain_order=True),
         ),
     )

@@ -26,7 +26,7 @@ def verdict_present(facts: Facts) -> Judgement:  # noqa: ARG001 - every check ta
 
 
 @check("verdict-allowed", serves="R04, R02")
-def verdict_allowed(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes the facts
+def verdict_allowed(facts: Facts) -> Judgement:
     """The verdict is one that the case allows, and none that it forbids.
 
     Asked where there is a verdict and the case has `allowedVerdicts` or `forbiddenVerdicts`. Verdicts are compared
@@ -40,7 +40,7 @@ def verdict_allowed(facts: Facts) -> Judgement:  # noqa: ARG001 - every check ta
     """
     verdict = pl.col("verdict")
     allowed, forbidden = pl.col("allowed_verdicts"), pl.col("forbidden_verdicts")
-    is_forbidden = verdict.is_in(forbidden)
+    is_forbidden = pl.col("verdict_forbidden")
     return Judgement(
         asked=verdict.is_not_null() & ((allowed.list.len() > 0) | (forbidden.list.len() > 0)),
         holds=((allowed.list.len() == 0) | verdict.is_in(allowed)) & ~is_forbidden,
@@ -51,4 +51,6 @@ def verdict_allowed(facts: Facts) -> Judgement:  # noqa: ARG001 - every check ta
         message=pl.when(is_forbidden)
         .then(pl.format("the verdict {} is forbidden for this case", shown(verdict)))
         .otherwise(pl.format("the verdict {} is not allowed; allowed: {}", shown(verdict), listed(allowed))),
+        # Decided here, before redaction can make two verdicts look the same.
+        facts=facts.rows.select("row", verdict_forbidden=verdict.is_in(forbidden)),
     )

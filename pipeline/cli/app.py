@@ -8,6 +8,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from pipeline import __version__
+from pipeline.cli import baseline
+from pipeline.cli.diff import diff, report
 from pipeline.cli.run import run
 from pipeline.cli.schema import schema
 from pipeline.cli.validate import validate
@@ -24,6 +26,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run)
+app.command()(report)
+app.command()(diff)
+app.add_typer(baseline.app, name="baseline")
 app.command()(validate)
 app.command()(schema)
 

@@ -39,7 +39,14 @@ def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
 
 def _bar() -> "Progress":
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
     return Progress(
         TextColumn("{task.description}"),

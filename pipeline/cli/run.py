@@ -5,11 +5,13 @@ from typing import Annotated, Final
 
 import typer
 
+from pipeline.cli.limits import DurationLimit, ToolCallsLimit, given_limits
 from pipeline.cli.progress import progress_bar
 from pipeline.cli.terminal import print_run
 from pipeline.gate import Gate, check_gate, decide
-from pipeline.run import DEFAULT_CASES, DEFAULT_OUT, DEFAULT_TRACES, Options, wanted_writers
+from pipeline.run import DEFAULT_CASES, DEFAULT_OUT, DEFAULT_TRACES, Options, compare_with, wanted_writers
 from pipeline.run import run as run_evaluation
+from pipeline.snapshot.reference import resolve
 
 WHAT: Final = "What to judge"
 HOW: Final = "What to write"
@@ -58,18 +60,34 @@ def run(
     ] = None,
     no_text: Annotated[
         bool,
-        typer.Option("--no-text", help="Leave answers, arguments and results out of what is written.", rich_help_panel=HOW),
+        typer.Option(
+            "--no-text",
+            help="Leave answers, arguments and results out of what is written.",
+            rich_help_panel=HOW,
+        ),
     ] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            help="Compare with this snapshot: a path, git:BRANCH or git:BRANCH:PATH.",
+            show_default=False,
+            rich_help_panel=GATE,
+        ),
+    ] = None,
     fail_on: Annotated[
         list[str] | None,
         typer.Option(
             "--fail-on",
             help="fail: a case failed, is in error or was not run, known failures excepted. "
-            "never: exit 0 all the same. \\[default: fail]",
+            "regression: something got worse than the baseline. never: exit 0 all the same. "
+            "\\[default: fail, and regression where there is a baseline]",
             show_default=False,
             rich_help_panel=GATE,
         ),
     ] = None,
+    max_tool_calls_increase: ToolCallsLimit = None,
+    max_duration_increase: DurationLimit = None,
     min_pass_rate: Annotated[
         float | None,
         typer.Option(
@@ -90,7 +108,10 @@ def run(
     report.md for people, report.json for machines, snapshot.parquet for diffs and notebooks.
     """
     gate = Gate(fail_on=tuple(fail_on or ()), min_pass_rate=min_pass_rate)
-    check_gate(gate)
+    check_gate(gate, with_baseline=baseline is not None)
+    limits = given_limits(max_tool_calls_increase, max_duration_increase)
+    # Opened before the work, so that a missing baseline is told at once.
+    reference = resolve(baseline) if baseline is not None else None
     options = Options(
         cases=tuple(cases or (DEFAULT_CASES,)),
         traces=tuple(traces or (DEFAULT_TRACES,)),
@@ -103,6 +124,9 @@ def run(
     writers = wanted_writers(formats or ())
     with progress_bar() as progress:
         finished = run_evaluation(options, out=out, writers=writers, progress=progress)
-    decision = decide(finished, gate)
-    print_run(finished, decision, out)
+    comparison = None
+    if reference is not None and not finished.evaluated_nothing:
+        comparison = compare_with(reference, finished.snapshot, limits, out)
+    decision = decide(finished, gate, comparison)
+    print_run(finished, decision, out, comparison)
     raise typer.Exit(decision.exit_code)

@@ -7,9 +7,11 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
+from pipeline.diff import Comparison
 from pipeline.gate import Decision
-from pipeline.report.as_markdown import percent, verdict_line
+from pipeline.report.as_markdown import verdict_line
 from pipeline.report.model import CaseEntry, View
+from pipeline.figures import percent
 from pipeline.run import Run
 
 SHOWN_CASES: Final = 20
@@ -23,15 +25,24 @@ MARKS: Final = {
 }
 
 
-def print_run(finished: Run, decision: Decision, out: Path) -> None:
+def print_run(finished: Run, decision: Decision, out: Path, comparison: Comparison | None = None) -> None:
     """Print the summary of a run to standard output, and why the gate does not hold to standard error."""
     console = Console(highlight=False, soft_wrap=False)
     view = finished.view
     for line in _lines(view):
         console.print(line)
+    if comparison is not None:
+        for line in _comparison(comparison):
+            console.print(line)
+        console.print(Text(f"diff: {out / 'diff.md'}", style="dim"), soft_wrap=True)
     console.print(Text(f"report: {out / 'report.md'}", style="dim"), soft_wrap=True)
     if finished.skipped_files:
         console.print(Text(f"skipped: {finished.skipped_files} files that are no traces", style="dim"))
+    print_reasons(decision)
+
+
+def print_reasons(decision: Decision) -> None:
+    """Print why a gate does not hold to standard error."""
     errors = Console(stderr=True, highlight=False)
     for reason in decision.reasons:
         mark = "gate" if decision.exit_code == 1 else "not trusted" if decision.exit_code else "gate is off"
@@ -60,6 +71,21 @@ def _lines(view: View) -> Iterator[Text]:
         reason = view.details[case.case_id].known_reason or ""
         yield Text.assemble(("  ~ ", "yellow"), case.case_id, (f"  known failure: {printable(reason)}", "dim"))
     yield from _inputs(view)
+
+
+def _comparison(comparison: Comparison) -> Iterator[Text]:
+    summary = comparison.diff.summary
+    style = "bold red" if comparison.tripping else "bold green"
+    yield Text.assemble(
+        (f"{summary.regressions} regressions", style),
+        f", {summary.improvements} improvements, {summary.changes} other changes against ",
+        printable(comparison.diff.baseline.source),
+    )
+    regressions = [item for item in comparison.diff.items if item.severity == "regression"]
+    for item in regressions[:SHOWN_CASES]:
+        yield _indented(printable(item.message), head=f"{item.kind} {item.case_id or ''}: ".replace(" :", ":"))
+    if len(regressions) > SHOWN_CASES:
+        yield Text(f"  … and {len(regressions) - SHOWN_CASES} more, see the diff", style="dim")
 
 
 def _case(case: CaseEntry) -> Iterator[Text]:

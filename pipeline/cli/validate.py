@@ -26,7 +26,11 @@ def validate(
     Warnings: keywords that match too easily, cases that ask for nothing.
     """
     found = validate_suite(
-        Options(cases=tuple(cases or (DEFAULT_CASES,)), traces=tuple(traces or (DEFAULT_TRACES,)), from_format=from_format),
+        Options(
+            cases=tuple(cases or (DEFAULT_CASES,)),
+            traces=tuple(traces or (DEFAULT_TRACES,)),
+            from_format=from_format,
+        ),
     )
     for warning in found.warnings:
         typer.echo(f"warning: {warning}", err=True)

@@ -5,11 +5,16 @@ gives a line for itself and those of its members; everything else, lists include
 JSON. So an object has at least the members of another one, recursively, exactly when it has all of the other's lines.
 """
 
-from typing import Any
+from hashlib import blake2b
+from typing import Any, Final
 
 from pipeline.sources.canonical import canonical_json
 
-SEPARATOR = "\x1f"
+# Control characters: canonical JSON escapes them, so neither stands inside a line.
+SEPARATOR: Final = "\x1f"
+LINE_END: Final = "\x1e"
+# A path stands in every line below it: one long key over many members would cost its length times their number.
+PATH_LIMIT: Final = 256
 
 
 def leaves(value: Any) -> list[str]:
@@ -22,13 +27,43 @@ def leaves(value: Any) -> list[str]:
     ['[] = {}', '["a"] = {}', '["a","b"] = 2', '["c"] = [1]']
     """
     lines: list[str] = []
-    pending: list[tuple[list[str], Any]] = [([], value)]
+    # A path is kept as the open text of its list, and closed where it is written.
+    pending: list[tuple[str, Any]] = [("[", value)]
     while pending:
-        path, here = pending.pop(0)
-        prefix = canonical_json(path) + SEPARATOR
+        path, here = pending.pop()
         if isinstance(here, dict):
-            lines.append(prefix + "{}")
-            pending.extend(([*path, key], here[key]) for key in sorted(here))
+            lines.append(f"{path}]{SEPARATOR}{{}}")
+            head = path if path == "[" else path + ","
+            pending.extend((_bounded(head + canonical_json(key)), here[key]) for key in sorted(here, reverse=True))
         else:
-            lines.append(prefix + canonical_json(here))
+            lines.append(f"{path}]{SEPARATOR}{canonical_json(here)}")
     return lines
+
+
+def _bounded(path: str) -> str:
+    """A path, from a certain length on as a digest, which begins as no list does."""
+    return path if len(path) <= PATH_LIMIT else "#" + blake2b(path.encode(), digest_size=32).hexdigest()
+
+
+class ArgumentLines:
+    """The lines of one batch's arguments, each distinct text worked out once: agents repeat themselves.
+
+    Args:
+        tools: the tools whose arguments some case asks for; lines of others are not wanted.
+    """
+
+    def __init__(self, tools: frozenset[str]) -> None:
+        self.tools = tools
+        self._known: dict[str, str] = {}
+
+    def of(self, text: str, value: Any) -> str:
+        """The lines of a value, joined by `LINE_END`.
+
+        Args:
+            text: its canonical JSON.
+            value: the value.
+        """
+        lines = self._known.get(text)
+        if lines is None:
+            lines = self._known[text] = LINE_END.join(leaves(value))
+        return lines

@@ -178,11 +178,7 @@ def _arguments(cases: Sequence[Case]) -> pl.DataFrame:
         text_of = canonical_json(entry.arguments)
         return (case.id, position, entry.tool, entry.mode, text_of, leaves(entry.arguments))
 
-    rows = [
-        row(case, position, entry)
-        for case in cases
-        for position, entry in enumerate(case.tool_arguments, start=1)
-    ]
+    rows = [row(case, position, entry) for case in cases for position, entry in enumerate(case.tool_arguments, start=1)]
     return _columns(schemas.ArgumentEntries, rows)
 
 

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipeline.report.base import Writer
+from pipeline.report.diff_markdown import render_diff
 from pipeline.report.markdown_text import code, inline, table
 from pipeline.report.model import CaseEntry, View, distribution
+from pipeline.figures import figure, percent
 
 # Longer tables of passing cases are folded away.
 FOLD_ROWS: Final = 12
@@ -51,35 +53,6 @@ def verdict_line(view: View) -> str:
     return sentence
 
 
-def percent(share: float | None) -> str:
-    """A share in percent, with one decimal at most; a dash for none.
-
-    >>> percent(0.964286), percent(1.0), percent(None)
-    ('96.4 %', '100 %', '–')
-    """
-    if share is None:
-        return "–"
-    shown = f"{share * 100:.1f}".removesuffix(".0")
-    # Rounding must not turn nearly all into all, or nearly none into none.
-    if share < 1 and shown == "100":
-        shown = "99.9"
-    if share > 0 and shown == "0":
-        shown = "0.1"
-    return f"{shown} %"
-
-
-def figure(value: float | None, unit: str = "") -> str:
-    """A number for people: thousands apart, two decimals at most; a dash for none.
-
-    >>> figure(5.321429), figure(46318.0, "ms"), figure(None)
-    ('5.32', '46,318 ms', '–')
-    """
-    if value is None:
-        return "–"
-    shown = f"{value:,.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
-    return f"{shown} {unit}".rstrip()
-
-
 def _headline(view: View) -> list[str]:
     mark = "✅ **PASS**" if view.holds else "❌ **FAIL**"
     return [f"# Evaluation of {inline(view.report.suite)}", "", f"{mark} — {verdict_line(view)}"]
@@ -87,26 +60,32 @@ def _headline(view: View) -> list[str]:
 
 def _summary(view: View) -> list[str]:
     summary = view.report.summary
-    rows = [
+    rows: list[tuple[str, str]] = [
         ("Pass rate", f"{percent(summary.pass_rate)} ({summary.passed} of {summary.total_cases})"),
         ("Failed", figure(summary.failed)),
         ("In error", figure(summary.errors)),
         ("Not run", figure(summary.not_run)),
         ("Known failures", figure(summary.known_failures)),
         ("Traces judged", figure(summary.traces)),
-        ("Average tool calls", f"{figure(summary.average_tool_calls)} (of {figure(summary.traces_with_tool_calls)} traces)"),
+        (
+            "Average tool calls",
+            f"{figure(summary.average_tool_calls)} (of {figure(summary.traces_with_tool_calls)} traces)",
+        ),
         (
             "Duration, average",
             f"{figure(summary.average_duration_ms, 'ms')} (of {figure(summary.traces_with_duration)} traces)",
         ),
-        ("Duration, p50 / p95", f"{figure(summary.duration_ms_p50, 'ms')} / {figure(summary.duration_ms_p95, 'ms')}"),
+        (
+            "Duration, p50 / p95",
+            f"{figure(summary.duration_ms_p50, 'ms')} / {figure(summary.duration_ms_p95, 'ms')}",
+        ),
     ]
     for words, count in (
         ("Traces of no case", summary.unmatched_traces),
         ("Unreadable records", summary.unreadable_records),
         ("Input warnings", summary.input_warnings),
     ):
-        if count:
+        if count > 0:
             rows.append((words, figure(count)))
     return ["## Summary", "", *table(("", ""), rows, "lr")]
 
@@ -128,7 +107,12 @@ def _known(view: View) -> list[str]:
 
 def _case(view: View, case: CaseEntry) -> list[str]:
     detail = view.details[case.case_id]
-    lines = [f"### {MARKS[case.status]} {code(case.case_id)}", "", f"> {inline(detail.question, ANSWER_CHARACTERS)}", ""]
+    lines = [
+        f"### {MARKS[case.status]} {code(case.case_id)}",
+        "",
+        f"> {inline(detail.question, ANSWER_CHARACTERS)}",
+        "",
+    ]
     if case.reason is not None:
         lines.append(f"- {inline(case.reason, MESSAGE_CHARACTERS)}")
     lines += [f"- **{failed.check}**: {inline(failed.message, MESSAGE_CHARACTERS)}" for failed in case.failed_checks]
@@ -165,7 +149,12 @@ def _place(view: View, case: CaseEntry) -> str:
 def _distributions(view: View) -> list[str]:
     summary = view.report.summary
     rows = [
-        (title, ", ".join(f"{code(value) if value != '(none)' else 'none'} {count}" for value, count in distribution(counts)))
+        (
+            title,
+            ", ".join(
+                f"{code(value) if value != '(none)' else 'none'} {count}" for value, count in distribution(counts)
+            ),
+        )
         for title, counts in (
             ("Verdicts", summary.verdict_distribution),
             ("Gatekeeper", summary.gatekeeper_distribution),
@@ -273,5 +262,7 @@ WRITER = Writer(
     file="report.md",
     summary="the report for a reviewer",
     render=render,
+    diff_file="diff.md",
+    render_diff=render_diff,
     always=True,
 )

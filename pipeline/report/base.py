@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 import pipeline.report
+from pipeline.diff import Diff
 from pipeline.registry import Registry
 from pipeline.report.model import View
 
@@ -18,6 +19,8 @@ class Writer(msgspec.Struct, frozen=True, kw_only=True):
         file: name of the file it writes in the output folder.
         summary: one line for people.
         render: makes the file's bytes; writers compute nothing and escape everything.
+        diff_file: name of the file it writes a diff to; empty where it writes none.
+        render_diff: makes that file's bytes.
         always: written by every run, asked for or not.
     """
 
@@ -25,6 +28,8 @@ class Writer(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     summary: str
     render: Callable[[View], bytes]
+    diff_file: str = ""
+    render_diff: Callable[[Diff], bytes] | None = None
     always: bool = False
 
 

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
@@ -103,19 +104,36 @@ def read_snapshot(path: Path, *, source: str = "") -> Snapshot:
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
         raise SnapshotError(f"the folder {name} holds no Parquet files, so it is no snapshot")
+    return open_parts(files, name)
+
+
+def open_parts(files: Sequence[Path | bytes], name: str) -> Snapshot:
+    """Open the parts of a snapshot, in order.
+
+    Args:
+        files: paths, or the bytes of files; at least one.
+        name: what messages call the snapshot.
+
+    Raises:
+        SnapshotError: a part is no snapshot, torn, or of another schema version, or the parts do not belong together.
+    """
     infos = [_info(file, name) for file in files]
     if any(info != infos[0] for info in infos):
         raise SnapshotError(f"the parts in {name} are of different runs", hint="write the snapshot again")
-    frames = [pl.scan_parquet(file, glob=False) for file in files]
+    frames = [pl.scan_parquet(_source(file), glob=False) for file in files]
     for frame in frames:
         _expect_columns(frame, name)
     return Snapshot(info=infos[0], rows=pl.concat(frames), source=name)
 
 
-def _info(file: Path, name: str) -> SnapshotInfo:
+def _source(file: Path | bytes) -> Path | BytesIO:
+    return BytesIO(file) if isinstance(file, bytes) else file
+
+
+def _info(file: Path | bytes, name: str) -> SnapshotInfo:
     hint = "write it again with: diagnosis-eval run"
     try:
-        metadata = pl.read_parquet_metadata(file)
+        metadata = pl.read_parquet_metadata(_source(file))
     except (PolarsError, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise SnapshotError(f"{name} cannot be read as Parquet: {reason}", hint=hint) from error

@@ -45,7 +45,12 @@ def snapshot_rows(
     children = [
         _calls(redact_frame(traces.tool_invocations.lazy(), redact), with_text=with_text),
         _nested(traces.claim_checks.lazy(), "claim_checks", schemas.CLAIM_CHECK, None if with_text else "detail"),
-        _nested(traces.executor_claims.lazy(), "executor_claims", schemas.EXECUTOR_CLAIM, None if with_text else "text"),
+        _nested(
+            traces.executor_claims.lazy(),
+            "executor_claims",
+            schemas.EXECUTOR_CLAIM,
+            None if with_text else "text",
+        ),
     ]
     rows = judged.rows.lazy()
     for frame in nested:
@@ -133,9 +138,7 @@ def _nested(frame: pl.LazyFrame, name: str, fields: dict[str, schemas.Column], l
     if left_out is not None:
         frame = frame.with_columns(pl.lit(None, dtype=pl.String).alias(left_out))
     return (
-        frame.sort("trace", "position")
-        .group_by("trace", maintain_order=True)
-        .agg(pl.struct(list(fields)).alias(name))
+        frame.sort("trace", "position").group_by("trace", maintain_order=True).agg(pl.struct(list(fields)).alias(name))
     )
 
 

@@ -4,6 +4,9 @@ Attribute names here are the JSON keys of the native format, and every spelling 
 attribute of its own, so that these structs are the whole declaration: the decoder is made from them, the JSON Schema
 and the docs page too. Which spelling wins, and that null and blank text count as absent, is decided once, in
 `flatten`. Formats other than the native one build the same structs and use the first spelling only.
+
+What JSON gives has no cycles, so the garbage collector need not look at these structs (`gc=False`): with thousands
+of traces in memory, its looking takes as long as the decoding.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -202,7 +205,7 @@ class Document(msgspec.Struct, frozen=True):
         data: its bytes, UTF-8, without a byte-order mark.
         file: the file's name relative to its root.
         line: the line it begins on, from 1, in line formats; None for a whole file.
-        root: index of the root the file was found under.
+        root: index of the root the file was found under, -1 for standard input, which has none.
     """
 
     data: bytes
@@ -225,7 +228,7 @@ class Warned(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-class ReadTrace(msgspec.Struct, kw_only=True):
+class ReadTrace(msgspec.Struct, kw_only=True, gc=False):
     """A trace read from one document, with what had to be repaired.
 
     Attributes:

@@ -7,6 +7,8 @@ from typing import Any, Final
 import msgspec
 
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
+# Types whose values the encoder writes in one way only.
+_ONE_WAY: Final = frozenset({str, int, bool})
 # How the encoder writes a float that is a whole number; elsewhere in the text it only costs the slower way.
 _WHOLE_FLOAT: Final = re.compile(rb"\.0(?!\d)|\de\d")
 
@@ -24,7 +26,8 @@ def canonical_json(value: Any) -> str:
     '{"a":[0,1000,0.5,1180591620717411303424],"b":2}'
     """
     text = _ENCODER.encode(value)
-    if _WHOLE_FLOAT.search(text):
+    # Most values are texts and small integers: those have one way to be written.
+    if type(value) not in _ONE_WAY and _WHOLE_FLOAT.search(text):
         text = _ENCODER.encode(_by_value(value))
     return text.decode()
 

@@ -1,3 +1,4 @@
+# ruff: noqa: PTH110, PTH112, PTH113, PTH122, PTH207  # names may be bytes that are no UTF-8, and folders hold many thousands of files
 """What the user gave, turned into files to read (contract section 2, Roots)."""
 
 import glob

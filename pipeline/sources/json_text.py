@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from pipeline.errors import quote
 from pipeline.sources.json_scan import Walk, deeper_than, join_path
 from pipeline.sources.repair import Repairs, with_valid_tokens, with_valid_utf8
 from pipeline.sources.wording import FLOAT_DUE, Refused, malformed, wrong_type
@@ -19,20 +20,23 @@ T = TypeVar("T")
 
 MAX_DEPTH: Final = 200
 MAX_LEVELS: Final = 3
+SHOWN_DIGITS: Final = 40
 BOM: Final = b"\xef\xbb\xbf"
 ENCODING_HEAD: Final = 4
 """How many bytes of a file tell its encoding."""
 ANY: Final = msgspec.json.Decoder()
 
-# Digits all alike and E as e, so that plain searches find candidates: a number overflows by some 300 digits, or by an
-# exponent of three. Both are rare outside numbers, and what is found is looked at again.
-_ALIKE: Final = bytes.maketrans(b"123456789E", b"000000000e")
+# A copy of the text in which plain searches find what may break a rule: opening brackets all alike, digits and + all
+# 0, E as e. A number overflows by some 300 digits, or by an exponent of three; both are rare outside numbers, and
+# what is found is looked at again.
+_ALIKE: Final = bytes.maketrans(b"{123456789+E", b"[0000000000e")
 _LONG: Final = b"0" * 100
-_HUGE: Final = (b"0e000", b"0e+000")
+_HUGE: Final = b"0e000"
 # With fewer than 100 digits before it, no exponent below 200 overflows.
 _EXPONENT: Final = re.compile(rb"\d[eE]\+?0*(?:[2-9]\d\d|[1-9]\d{3,})\d*(?:[\s,\]}]|$)")
 _MINUS: Final = ord("-")
 _DIGITS: Final = frozenset(b"0123456789")
+
 
 def encoding_of(head: bytes) -> str | None:
     """The name of an encoding that is not UTF-8, told from the first four bytes of a file, else None."""
@@ -97,17 +101,21 @@ def decode_document(data: bytes, decoder: "msgspec.json.Decoder[T | str]", repai
     """Decode a whole document, which may itself stand inside a string.
 
     Raises:
-        Refused: see `decode`; also for another encoding, and for nothing at all.
+        Refused: see `decode`; also for nothing at all.
     """
-    encoding = encoding_of(data)
-    if encoding:
-        raise wrong_encoding(encoding)
-    value: T | str | None = decode(data, decoder, repairs)
-    if isinstance(value, str):
-        value = from_text(value, decoder, repairs, "$")
+    try:
+        value: T | str | None = decode(data, decoder, repairs)
+        if isinstance(value, str):
+            value = from_text(value, decoder, repairs, "$")
+    except Refused as refused:
+        if refused.path == "$" and refused.found.startswith("list of "):
+            refused.message = (
+                f"a {refused.found} where one trace object is due: write one object per line in a .jsonl file"
+            )
+        raise
     if value is None:
         raise Refused("there is nothing in it: write a JSON object", expected="object", found="blank text or null")
-    return value  # type: ignore[return-value]  # from_text leaves no text
+    return value
 
 
 def from_text(text: str, decoder: "msgspec.json.Decoder[T | str]", repairs: Repairs, at: str) -> T | None:
@@ -148,14 +156,19 @@ def from_text(text: str, decoder: "msgspec.json.Decoder[T | str]", repairs: Repa
 
 
 def _decode(data: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
-    if data.count(b"[") + data.count(b"{") > MAX_DEPTH and deeper_than(data, MAX_DEPTH):
+    alike = data.translate(_ALIKE)
+    if alike.count(b"[") > MAX_DEPTH and deeper_than(data, MAX_DEPTH):
         raise _too_deep()
     try:
         value = decoder.decode(data)
     except RecursionError:
         # The limit above is far below Python's own, but the caller's stack counts too.
         raise _too_deep() from None
-    if _may_overflow(data):
+    except msgspec.ValidationError as error:
+        if "out of range" in str(error):
+            _check_range(data)
+        raise
+    if _LONG in alike or (_HUGE in alike and _has_exponent(data, alike)):
         _check_range(data)
     return value
 
@@ -168,11 +181,13 @@ def _too_deep() -> Refused:
     )
 
 
-def _may_overflow(data: bytes) -> bool:
-    alike = data.translate(_ALIKE)
-    if _LONG in alike:
-        return True
-    return any(huge in alike for huge in _HUGE) and _EXPONENT.search(data) is not None
+def _has_exponent(data: bytes, alike: bytes) -> bool:
+    found = alike.find(_HUGE)
+    while found >= 0:
+        if _EXPONENT.match(data, found):
+            return True
+        found = alike.find(_HUGE, found + 1)
+    return False
 
 
 def _check_range(data: bytes) -> None:
@@ -183,7 +198,7 @@ def _check_range(data: bytes) -> None:
                 f"this number is out of range: a {FLOAT_DUE} is due",
                 path=walk.path(),
                 expected=FLOAT_DUE,
-                found=f"number {data[start : min(end, start + 40)].decode()}{'…' * (end - start > 40)}",
+                found=f"number {quote(data[start:end].decode(), SHOWN_DIGITS)}",
             )
 
 

@@ -26,13 +26,21 @@ LINE_LIMIT: Final = 256 << 20
 # indentation nest so; a record cut off does too, and must not be retried once for each of its followers.
 MAX_OPEN_STARTS: Final = 8
 
-_OPENERS: Final = (b"{", b"[")
+# What a line in memory costs beside its bytes.
+_LINE_COST: Final = 64
+# A bare bracket that breaks on the very next line was no record printed over several.
+_CUT_OFF_LINES: Final = 2
 _SYNTAX: Final = msgspec.json.Decoder(msgspec.Raw)
-_BLANK: Final = re.compile(rb"[ \t\r]*")
+_VISIBLE: Final = re.compile(rb"[^ \t\r]")
+_OPENS: Final = re.compile(rb"[ \t\r]*[{\[]")
 _SCALAR: Final = re.compile(rb"true|false|null|NaN|-?Infinity|-?\d[\d.eE+-]*")
 _RECORD_IN_STRING: Final = re.compile(rb'[ \t]*["\\]+[ ]*\{')
 
 _VALUE, _VALUE_OR_END, _KEY, _KEY_OR_END, _COLON, _COMMA_OR_END = range(6)
+_MAY_BEGIN_VALUE: Final = (_VALUE, _VALUE_OR_END)
+_MAY_BEGIN_KEY: Final = (_KEY, _KEY_OR_END)
+_MAY_CLOSE: Final = (_COMMA_OR_END, _KEY_OR_END, _VALUE_OR_END)
+_OPENER: Final = {ord("}"): b"{", ord("]"): b"["}
 
 Line = tuple[int, bytes]
 Item = tuple[int, bytes | Refused]
@@ -87,7 +95,7 @@ class _Attempt:
             can never close.
         """
         self.lines.append((number, line))
-        self._size += len(line) - start + 1
+        self._size += len(line) - start + _LINE_COST
         if self._size > self._limit:
             self.broken = f"it is longer than {self._limit} bytes"
         elif self._open and line.startswith(b"{"):
@@ -101,7 +109,8 @@ class _Attempt:
                 break
             if not self._step(kind, token[0]):
                 near = quote(token[0][:20].decode("utf-8", "replace"))
-                self.broken = self.broken or f"`{near}` cannot stand in line {number}"
+                deep = len(self._open) > MAX_DEPTH
+                self.broken = f"more than {MAX_DEPTH} levels" if deep else f"`{near}` cannot stand in line {number}"
                 break
             if not self._open:
                 return token.end()
@@ -122,16 +131,15 @@ class _Attempt:
     def is_followed_by(self, line: bytes) -> bool:
         """Whether a line begins a new record, if this one is broken.
 
-        A record printed over several lines, whose first is a bare bracket, holds whole objects further in; any
-        other is cut off, and whatever is whole after it is a record of its own.
+        A record printed over several lines holds whole objects further in; any other is cut off, and whatever is
+        whole after it is a record of its own.
         """
         if line.startswith(b"{"):
             return True
-        indent = _BLANK.match(line)
-        place = indent.end() if indent else 0
-        first = self.first()
-        if first.strip() in (b"{", b"["):
-            return line[place : place + 1] == b"{" and place <= len(first) - len(first.lstrip())
+        place = _indent(line)
+        first = self.lines[0][1]
+        if first[self._start :].strip() == b"{" and len(self.lines) > _CUT_OFF_LINES:
+            return line[place : place + 1] == b"{" and place <= _indent(first)
         return (line[place : place + 1] == b"{" or _RECORD_IN_STRING.match(line) is not None) and is_whole(line)
 
     def _count_start(self) -> None:
@@ -143,34 +151,28 @@ class _Attempt:
 
     def _step(self, kind: int, token: bytes) -> bool:
         """Take one token; False where the grammar has no place for it."""
-        due = self._due
-        if kind in OPENING:
-            if due not in (_VALUE, _VALUE_OR_END):
-                return False
+        due, inside = self._due, self._open[-1:]
+        if kind in CLOSING:
+            fits = inside == _OPENER[kind] and due in _MAY_CLOSE
+            del self._open[-1:]
+            self._due = _COMMA_OR_END
+        elif kind in OPENING:
+            fits = due in _MAY_BEGIN_VALUE and len(self._open) < MAX_DEPTH
             self._open.append(kind)
             self._due = _KEY_OR_END if kind == OPENING[0] else _VALUE_OR_END
-            if len(self._open) > MAX_DEPTH:
-                self.broken = f"it is nested deeper than {MAX_DEPTH} levels"
-            return not self.broken
-        if kind in CLOSING:
-            opener = OPENING[CLOSING.index(kind)]
-            empty = _KEY_OR_END if opener == OPENING[0] else _VALUE_OR_END
-            if not self._open or self._open[-1] != opener or due not in (empty, _COMMA_OR_END):
-                return False
-            self._open.pop()
-            self._due = _COMMA_OR_END
-            return True
-        if kind == COMMA:
-            self._due = _KEY if self._open[-1:] == b"{" else _VALUE
-            return due == _COMMA_OR_END
-        if kind == COLON:
+        elif kind == COMMA:
+            fits = due == _COMMA_OR_END
+            self._due = _KEY if inside == b"{" else _VALUE
+        elif kind == COLON:
+            fits = due == _COLON
             self._due = _VALUE
-            return due == _COLON
-        if kind == QUOTE and due in (_KEY, _KEY_OR_END):
+        elif kind == QUOTE and due in _MAY_BEGIN_KEY:
+            fits = True
             self._due = _COLON
-            return True
-        self._due = _COMMA_OR_END
-        return due in (_VALUE, _VALUE_OR_END) and (kind == QUOTE or _SCALAR.fullmatch(token) is not None)
+        else:
+            fits = due in _MAY_BEGIN_VALUE and (kind == QUOTE or _SCALAR.fullmatch(token) is not None)
+            self._due = _COMMA_OR_END
+        return fits
 
 
 class _Cutter:
@@ -186,46 +188,47 @@ class _Cutter:
 
     def cut(self) -> Iterator[Document | Unreadable]:
         """All documents of the file."""
-        attempt: _Attempt | None = None
-        while True:
-            item = self._again.popleft() if self._again else next(self._items, None)
-            if item is None or isinstance(item[1], Refused):
-                if attempt is not None:
-                    attempt.broken = "the file ends or breaks off first"
-                    if item is not None:
-                        self._again.appendleft(item)
-                    yield self._give_up(attempt)
-                    attempt = None
-                elif item is None:
-                    return
-                else:
-                    yield self._unreadable(item[0], item[1])  # type: ignore[arg-type]  # no bytes, see above
-                continue
+        while item := self._next():
             number, line = item
-            start = 0
-            if attempt is None:
-                if not line or line.isspace() or self._is_skipped(line):
-                    continue
-                blank = _BLANK.match(line)
-                start = blank.end() if blank else 0
-                if is_whole(line) or line[start] not in OPENING:
-                    yield Document(line, self._file, number, self._root)
-                    continue
+            if isinstance(line, Refused):
+                yield self._unreadable(number, line)
+            elif not line or line.isspace() or self._is_skipped(line):
+                continue
+            elif is_whole(line) or not _OPENS.match(line):
+                yield Document(line, self._file, number, self._root)
+            else:
+                yield from self._assemble(number, line)
+
+    def _next(self) -> Item | None:
+        return self._again.popleft() if self._again else next(self._items, None)
+
+    def _assemble(self, number: int, line: bytes) -> Iterator[Document | Unreadable]:
+        """What begins in a line that is no document by itself, with as many lines more as it takes."""
+        start = _indent(line)
+        attempt = _Attempt(number, start, self._limit)
+        while True:
+            end = attempt.feed(number, line, start)
+            if end >= 0:
+                yield Document(attempt.text(end), self._file, attempt.line, self._root)
+                start = _indent(line, end)
+                if start == len(line):
+                    return
+                if line[start] not in OPENING:
+                    yield Document(line[start:], self._file, number, self._root)
+                    return
                 attempt = _Attempt(number, start, self._limit)
-            while attempt is not None:
-                end = attempt.feed(number, line, start)
-                if end < 0 and not attempt.broken:
-                    break
-                if end < 0:
-                    yield self._give_up(attempt)
-                    attempt = None
-                else:
-                    yield Document(attempt.text(end), self._file, attempt.line, self._root)
-                    blank = _BLANK.match(line, end)
-                    start = blank.end() if blank else end
-                    attempt = _Attempt(number, start, self._limit) if line[start : start + 1] in _OPENERS else None
-                    if attempt is None and start < len(line):
-                        yield Document(line[start:], self._file, number, self._root)
+                continue
+            if not attempt.broken:
+                item = self._next()
+                if item is not None and not isinstance(item[1], Refused):
+                    number, line = item[0], item[1]
+                    start = 0
+                    continue
+                if item is not None:
+                    self._again.appendleft(item)
+                attempt.broken = "the file ends or breaks off first"
+            yield self._give_up(attempt)
+            return
 
     def _is_skipped(self, line: bytes) -> bool:
         """Whether a line still belongs to the broken region before it."""
@@ -245,10 +248,10 @@ class _Cutter:
         resume = next((index for index, (_, line) in enumerate(rest) if attempt.is_followed_by(line)), len(rest))
         if resume == len(rest) and rest:
             self._broken = attempt
+            del attempt.lines[_CUT_OFF_LINES + 1 :]
         self._again.extendleft(reversed(rest[resume:]))
         if resume == 0:
             return Document(attempt.first(), self._file, attempt.line, self._root)
-        del attempt.lines[1:]
         return self._unreadable(
             attempt.line,
             Refused(
@@ -261,6 +264,12 @@ class _Cutter:
 
     def _unreadable(self, line: int, refused: Refused) -> Unreadable:
         return Unreadable(fault=refused.fault(self._file, line), root=self._root)
+
+
+def _indent(line: bytes, start: int = 0) -> int:
+    """Index of the first character from `start` on that is no white space."""
+    found = _VISIBLE.search(line, start)
+    return found.start() if found else len(line)
 
 
 def _split(chunks: Iterable[bytes], limit: int) -> Iterator[Item]:

@@ -1,6 +1,8 @@
 """Stage 1 on one page: files to documents, documents to traces, in batches of bounded size."""
 
+import gc
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain
 from typing import Any, Final
@@ -12,7 +14,7 @@ from pipeline.registry import Registry
 from pipeline.sources import streams
 from pipeline.sources.base import FORMATS, Document, Format, ReadTrace, Unreadable
 from pipeline.sources.files import InputFile, Inputs
-from pipeline.sources.json_text import BOM, plain
+from pipeline.sources.json_text import BOM, encoding_of, plain, wrong_encoding
 from pipeline.sources.lines import documents as line_documents
 from pipeline.sources.wording import Refused
 
@@ -74,7 +76,7 @@ def read_file(file: InputFile, format: Format | None = None) -> Iterator[ReadTra
 
 
 def _batches(files: Iterable[InputFile], named: Format | None, batch_bytes: int) -> Iterator[Batch]:
-    batch, size = Batch(), 0
+    size = 0
 
     def counted(items: Iterator[Document | Unreadable]) -> Iterator[Document | Unreadable]:
         nonlocal size
@@ -82,17 +84,32 @@ def _batches(files: Iterable[InputFile], named: Format | None, batch_bytes: int)
             size += _ROW_BYTES + (len(item.data) if isinstance(item, Document) else 0)
             yield item
 
-    for file in files:
-        for record in _read(counted(_documents(file)), named):
-            if isinstance(record, ReadTrace):
-                batch.traces.append(record)
-            else:
-                batch.unreadable.append(record)
-            if size >= batch_bytes:
-                yield batch
-                batch, size = Batch(), 0
-    if batch.traces or batch.unreadable:
+    records = (record for file in files for record in _read(counted(_documents(file)), named))
+    while True:
+        batch, size = Batch(), 0
+        with _collector_paused():
+            for record in records:
+                if isinstance(record, ReadTrace):
+                    batch.traces.append(record)
+                else:
+                    batch.unreadable.append(record)
+                if size >= batch_bytes:
+                    break
+        if not (batch.traces or batch.unreadable):
+            return
         yield batch
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """No garbage collection meanwhile: nothing that is read has cycles, and looking costs as much as decoding."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
 
 
 def _documents(file: InputFile) -> Iterator[Document | Unreadable]:
@@ -102,6 +119,9 @@ def _documents(file: InputFile) -> Iterator[Document | Unreadable]:
         return
     try:
         data = streams.whole(pieces)
+        encoding = encoding_of(data)
+        if encoding:
+            raise wrong_encoding(encoding)
     except Refused as refused:
         yield Unreadable(fault=refused.fault(file.name, None), root=file.root)
     else:

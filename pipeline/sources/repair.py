@@ -28,28 +28,28 @@ class Repairs:
     """What was repaired in one record, JSON inside its strings included: one warning for each kind."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[int, str]] = {}
+        self.found: dict[str, tuple[int, str]] = {}
 
     def add(self, kind: str, count: int, path: str) -> None:
         """Count repairs of one kind; the path of the first stays."""
-        before, first = self._found.get(kind, (0, path))
-        self._found[kind] = (before + count, first)
+        before, first = self.found.get(kind, (0, path))
+        self.found[kind] = (before + count, first)
 
     def merge(self, other: "Repairs", at: str) -> None:
         """Take over the repairs made in a document that stands at `at` of this one."""
-        for kind, (count, path) in other._found.items():
+        for kind, (count, path) in other.found.items():
             self.add(kind, count, join_path(at, path))
 
     def warned(self) -> tuple[Warned, ...]:
         """The warnings of the record, in the order of their kinds' names."""
         return tuple(
             Warned(path=path, kind=kind, message=_SENTENCES[kind].format(f"{count} time{'s' * (count != 1)}"))
-            for kind, (count, path) in sorted(self._found.items())
+            for kind, (count, path) in sorted(self.found.items())
         )
 
     def __bool__(self) -> bool:
         """Whether anything was repaired."""
-        return bool(self._found)
+        return bool(self.found)
 
 
 def with_valid_utf8(data: bytes, repairs: Repairs) -> bytes:

@@ -77,8 +77,8 @@ def _decompressed(source: BinaryIO, compression: str) -> Iterator[bytes]:
 
 
 def _gunzipped(source: BinaryIO) -> Iterator[bytes]:
-    import gzip  # noqa: PLC0415  # start-up time: only compressed files need it
-    import zlib  # noqa: PLC0415
+    import gzip  # start-up time: only compressed files need it
+    import zlib
 
     with gzip.GzipFile(fileobj=source) as stream:
         try:
@@ -92,7 +92,7 @@ def _gunzipped(source: BinaryIO) -> Iterator[bytes]:
 
 
 def _unzstd(source: BinaryIO) -> Iterator[bytes]:
-    import zstandard  # noqa: PLC0415  # start-up time: only compressed files need it
+    import zstandard  # start-up time: only compressed files need it
 
     frame = None
     waiting: list[bytes] = []

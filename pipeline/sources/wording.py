@@ -18,15 +18,15 @@ WORDS: Final = {
     "object": "object",
 }
 INT64_DUE: Final = "whole number from -2^63 to 2^63-1"
-FLOAT_DUE: Final = "number up to 1.8e308"
+FLOAT_DUE: Final = "number from -1.8e308 to 1.8e308"
 CONTEXT: Final = 24
+SHOWN_KEYS: Final = 5
 
 _TYPE: Final = re.compile(r"Expected `(?P<expected>[^`]+)`(?:, got `(?P<got>\w+)`| [<>]= -?\d+)?", re.DOTALL)
 _PATH: Final = re.compile(r" - at `(?P<path>[^`]*)`$")
 _BYTE: Final = re.compile(r"JSON is malformed: (?P<what>.*) \(byte (?P<byte>\d+)\)$", re.DOTALL)
 _STEPS: Final = re.compile(r"\.(?P<key>\w+)|\[(?P<index>\d+)\]")
 _LOOK: Final = msgspec.json.Decoder()
-_COUNT: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Refused(Exception):  # noqa: N818  # an outcome that becomes a row, not an error that ends anything
@@ -72,8 +72,8 @@ def describe(value: Any) -> str:
     if isinstance(value, Sequence):
         return f"list of {len(value)} value{'s' * (len(value) != 1)}"
     if isinstance(value, dict):
-        keys = ", ".join(quote(key, 40) for key in list(value)[:5])
-        return f"object with {keys}{', …' * (len(value) > 5)}" if value else "empty object"
+        keys = ", ".join(quote(key, 40) for key in list(value)[:SHOWN_KEYS])
+        return f"object with {keys}{', …' * (len(value) > SHOWN_KEYS)}" if value else "empty object"
     return f"number {quote(str(value))}"
 
 
@@ -83,29 +83,28 @@ def wrong_type(error: msgspec.ValidationError, data: bytes) -> Refused:
     at = _PATH.search(text)
     path = at["path"] if at else "$"
     match = _TYPE.match(text)
-    if match is None or match["got"] is None:
-        due = INT64_DUE if match else FLOAT_DUE
+    if match and match["got"]:
+        due = [WORDS.get(word, word) for word in match["expected"].split(" | ") if word != "null"]
+        if path == "$" and len(due) > 1:
+            # A string may hold the document once more, which is not what anyone should write.
+            due.remove(WORDS["str"])
+        expected = " or ".join(due)
+        found = _value_at(data, path, match["got"])
+        message = f"{expected} is due here, not {found}: correct what writes it"
+    else:
+        # All else that these types can be refused for.
+        expected = INT64_DUE
         found = _value_at(data, path, "number")
-        return Refused(f"this number is out of range: a {due} is due", path=path, expected=due, found=found)
-    due = " or ".join(WORDS.get(word, word) for word in match["expected"].split(" | ") if word != "null")
-    if path == "$" and match["got"] == "array":
-        count = len(_COUNT.decode(data))
-        return Refused(
-            f"a list of {count} value{'s' * (count != 1)} where one trace object is due: "
-            "write one object per line in a .jsonl file",
-            expected="object",
-            found=f"list of {count} value{'s' * (count != 1)}",
-        )
-    if path == "$" and "object" in due:
-        due = "object"
-    found = _value_at(data, path, match["got"])
-    return Refused(f"{due} is due here, not {found}: correct what writes it", path=path, expected=due, found=found)
+        message = f"this number is out of range: a {expected} is due"
+    return Refused(message, path=path, expected=expected, found=found)
 
 
 def malformed(error: msgspec.DecodeError, data: bytes) -> Refused:
     """The refusal for text that is no JSON."""
     if not data.strip():
-        return Refused("there is nothing in it: write a JSON object", expected="object", found="nothing", malformed=True)
+        return Refused(
+            "there is nothing in it: write a JSON object", expected="object", found="nothing", malformed=True
+        )
     match = _BYTE.match(str(error))
     if match is None:
         end = data[-CONTEXT:].decode("utf-8", "replace")

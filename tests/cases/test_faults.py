@@ -301,6 +301,13 @@ IN_A_CASE = [
         "The keyword is both a word and a regex; make two entries of it.",
     ),
     (
+        'forbiddenAnswerKeywords: [{regex: " "}]',
+        ".forbiddenAnswerKeywords[0].regex",
+        "text",
+        'the text " "',
+        BLANK,
+    ),
+    (
         'forbiddenAnswerKeywords: [{regex: "("}]',
         ".forbiddenAnswerKeywords[0].regex",
         REGEX,
@@ -312,10 +319,7 @@ IN_A_CASE = [
         ".forbiddenAnswerKeywords[0].regex",
         REGEX,
         'the text "(?=a)"',
-        (
-            "The regex cannot be used: look-around, including look-ahead and look-behind, is not supported."
-            " Correct it."
-        ),
+        ("The regex cannot be used: look-around, including look-ahead and look-behind, is not supported. Correct it."),
     ),
     (
         'forbiddenAnswerKeywords: [{regex: "(a{999}){999}{999}"}]',
@@ -417,6 +421,13 @@ IN_A_CASE = [
         "The case format knows no such YAML tag here; remove it.",
     ),
     (
+        "knownFailure: {checks: [answer-present], reason: !!binary aGk=}",
+        ".knownFailure.reason",
+        "a value without a YAML tag, or with one that fits it",
+        "!!binary",
+        "The case format knows no such YAML tag here; remove it.",
+    ),
+    (
         "tags: [!!int abc]",
         ".tags[0]",
         "a value without a YAML tag, or with one that fits it",
@@ -459,9 +470,7 @@ def test_fault_in_a_case(refuse: Refuse, row: tuple[str, str, str, str, str]) ->
 FILE_KEYS = f"one of the keys {', '.join(keys_of(CaseFile))}"
 DEFAULT_KEYS = f"one of the keys {', '.join(keys_of(Expectations))}"
 VERDICTS_DUE = "a list of verdicts, unless requireVerdict is false"
-NO_VERDICT = (
-    "No verdict is allowed, so that no trace could be right; name one, or set requireVerdict to false."
-)
+NO_VERDICT = "No verdict is allowed, so that no trace could be right; name one, or set requireVerdict to false."
 NO_DEFAULT = " has no built-in default that null could restore; give it a value."
 
 
@@ -541,6 +550,11 @@ IN_A_FILE = [
         ),
     ),
     (
+        "defaults that are a list, and what they could have given is not missed",
+        case_file("schemaVersion: 1\nsuite: s\ndefaults: [1]\n", verdicts=""),
+        (3, "$.defaults", "an object or null", "a list of 1", WRONG_TYPE),
+    ),
+    (
         "traceFixture in defaults",
         case_file("schemaVersion: 1\nsuite: s\ndefaults:\n  traceFixture: a.json\n"),
         (
@@ -616,9 +630,7 @@ IN_A_FILE = [
     ),
     (
         "allowedVerdicts of the defaults restored to nothing",
-        case_file(
-            "schemaVersion: 1\nsuite: s\ndefaults: {allowedVerdicts: [PASS]}\n", verdicts="allowedVerdicts: ~"
-        ),
+        case_file("schemaVersion: 1\nsuite: s\ndefaults: {allowedVerdicts: [PASS]}\n", verdicts="allowedVerdicts: ~"),
         (
             5,
             "$.cases[0].allowedVerdicts",
@@ -705,8 +717,7 @@ IN_A_FILE = [
     ),
     (
         "id taken in the same file",
-        case_file()
-        + "  - {id: a, question: q, rootCauseKeywords: [], requiredEvidenceTools: [], requireVerdict: no}",
+        case_file() + "  - {id: a, question: q, rootCauseKeywords: [], requiredEvidenceTools: [], requireVerdict: no}",
         (
             5,
             "$.cases[1].id",

@@ -1,10 +1,13 @@
 """Case files to a suite: what is read, and what a case inherits."""
 
-from collections.abc import Callable
+import errno
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from pipeline.cases.fixtures import fixture_escapes
 from pipeline.cases.load import load_suite
@@ -58,7 +61,7 @@ cases:
     forbiddenTools: [dropTable]
     toolOrder: [a, b, a]
     toolArguments:
-      - {tool: searchLogs, arguments: {query: null, limit: 10, deep: [1.5, {on: true}]}, mode: null}
+      - {tool: searchLogs, arguments: {query: null, limit: 10, deep: [1.5, {ok: true}]}, mode: null}
       - {tool: grep, mode: exact, arguments: {}}
     maxToolCalls: 5
     maxDurationMs: 1500
@@ -94,7 +97,7 @@ FULL_CASE = Case(
     tool_arguments=(
         ToolArguments(
             tool="searchLogs",
-            arguments={"query": None, "limit": 10, "deep": [1.5, {"on": True}]},
+            arguments={"query": None, "limit": 10, "deep": [1.5, {"ok": True}]},
             mode="subset",
         ),
         ToolArguments(tool="grep", arguments={}, mode="exact"),
@@ -230,13 +233,7 @@ MERGED: list[tuple[str, str, str, str, Any]] = [
         (ToolArguments(tool="c", arguments={}),),
     ),
     ("no verdict required", "{requireVerdict: false}", "allowedVerdicts: []", "allowed_verdicts", ()),
-    (
-        "no verdict required, none given",
-        "{requireVerdict: false}",
-        "allowedVerdicts: null",
-        "allowed_verdicts",
-        None,
-    ),
+    ("no verdict named at all", "{requireVerdict: false}", "allowedVerdicts: ~", "allowed_verdicts", ()),
 ]
 
 
@@ -259,9 +256,7 @@ def test_a_case_is_its_own_keys_over_defaults_over_the_built_in_ones(
     lines = "\n    ".join(f"{key}: {value}" for key, value in written.items())
     text = f"schemaVersion: 1\nsuite: s\ndefaults: {defaults}\ncases:\n  - {lines}\n"
     (case,) = load({"a.yaml": text}).cases
-    assert (expected if expected is not None or attribute != "allowed_verdicts" else ()) == getattr(
-        case, attribute
-    )
+    assert expected == getattr(case, attribute)
 
 
 def one_case(case_id: str, head: str = "", own: str = "") -> str:
@@ -290,8 +285,7 @@ def test_a_folder_is_its_case_files_by_name(load: Load) -> None:
     files: dict[str, str | bytes] = {
         "suite/b.yml": one_case("z"),
         "suite/a.yaml": one_case("b"),
-        "suite/C.JSON": '{"schemaVersion": 1, "suite": "s", "defaults": {"question": "q", "rootCauseKeywords": [],'
-        ' "requiredEvidenceTools": [], "requireVerdict": false}, "cases": [{"id": "a"}]}',
+        "suite/C.JSON": json.dumps(yaml.safe_load(one_case("a"))),
         "suite/.hidden.yaml": "not read: [",
         "suite/readme.md": "not read",
         "suite/deeper/d.yaml": "not read: [",
@@ -340,15 +334,23 @@ NO_SUITE: list[tuple[str, dict[str, str | bytes], tuple[str, ...], str, str]] = 
 ]
 
 
-@pytest.mark.parametrize(
-    "files, paths, message, hint", [row[1:] for row in NO_SUITE], ids=[row[0] for row in NO_SUITE]
-)
+@pytest.mark.parametrize("files, paths, message, hint", [row[1:] for row in NO_SUITE], ids=[row[0] for row in NO_SUITE])
 def test_no_case_file(
     load: Load, files: dict[str, str | bytes], paths: tuple[str, ...], message: str, hint: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
         load(files, *paths)
     assert (message, hint, 2) == (caught.value.message, caught.value.hint, caught.value.exit_code)
+
+
+def test_a_folder_that_cannot_be_listed(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> Iterator[Path]:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(UsageError) as caught:
+        load({"cases/a.yaml": ""}, "cases")
+    assert str(caught.value) == "The folder cases cannot be read: Permission denied.\nCheck its permissions."
 
 
 def test_no_path_at_all() -> None:
@@ -376,10 +378,7 @@ def linked(load: Load, tmp_path: Path) -> Suite:
         "gone": "gone.json",
     }
     return load(
-        {
-            f"{name}.yaml": one_case(name, own=f", traceFixture: {fixture}")
-            for name, fixture in fixtures.items()
-        }
+        {f"{name}.yaml": one_case(name, own=f", traceFixture: {fixture}") for name, fixture in fixtures.items()}
         | {"none.yaml": one_case("none")}
     )
 
@@ -405,5 +404,4 @@ def test_a_link_out_of_the_traces_root_is_a_fault(linked: Suite) -> None:
 
 def test_a_root_that_is_a_link_itself_is_left_by_nothing(linked: Suite, tmp_path: Path) -> None:
     (tmp_path / "alias").symlink_to(tmp_path / "traces")
-    found = [fault.message.split()[5] for fault in fixture_escapes(linked, ["alias"])]
-    assert found == ["out", "up"]
+    assert [fault.file for fault in fixture_escapes(linked, ["alias"])] == ["out.yaml", "up.yaml"]

@@ -2,10 +2,12 @@
 
 Each row of `rows/*.yaml` quotes a sentence of the contract, gives one case and one fixture, and states the
 outcome that the sentence demands. All rows form one suite that is evaluated once; a row marked `ownRun` needs
-suite-level keys of its own and is evaluated alone. A row marked `doubt` takes a side where the contract leaves room.
+suite-level keys of its own and is evaluated alone. A row marked `doubt` takes a side where the contract leaves
+room.
 
-Keys of a row: name, contract, doubt, ownRun, suite, case, others (further cases of the suite), then the fixture as
-one of trace, traces, raw, rawHex or files, with an optional file name, and expect.
+Keys of a row: name, contract, doubt, ownRun, suite, case, others (further cases of the suite), then the fixture
+as one of trace, traces, raw (text), rawHex (bytes as they are) or files, with an optional file name (packed where
+it ends in .gz or .zst), and expect.
 """
 
 import gzip
@@ -86,8 +88,8 @@ def slug(name: str) -> str:
 
 def file_bytes(name: str, content: object) -> bytes:
     if isinstance(content, bytes):
-        data = content
-    elif isinstance(content, str):
+        return content
+    if isinstance(content, str):
         data = content.encode()
     else:
         data = json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
@@ -138,7 +140,7 @@ class Row:
         return {}
 
     def case_definitions(self) -> list[dict[str, Any]]:
-        """The row's case first, then the others it needs beside it. A `traceFixture` of null leaves the key out."""
+        """The row's case, then the others it needs beside it. A `traceFixture` of null leaves the key out."""
         own = {**BASE_CASE, "id": self.case_id, **self.fields.get("case", {})}
         files = [] if "files" in self.fields else list(self.trace_files())
         if files and "traceFixture" not in own:
@@ -215,7 +217,7 @@ def partial(expected: dict[str, Any], actual: dict[str, Any]) -> bool:
 
 
 def listed(expected: Any, entries: list[dict[str, Any]]) -> Any:
-    """The entries of one file in the form of the expectation: their number, or each as far as it was asked about."""
+    """One file's entries in the form of the expectation: their number, or each as far as it was asked about."""
     if isinstance(expected, int):
         return len(entries)
     rest = list(entries)
@@ -294,6 +296,21 @@ def test_every_case_without_a_judgement_says_why(shared_report: dict[str, Any]) 
         if case["status"] in {"error", "not_run"} and not (case["reason"] or "").strip()
     ]
     assert silent == []
+
+
+def test_every_input_error_says_where_what_was_expected_and_what_was_found(shared_report: dict[str, Any]) -> None:
+    wordless = [
+        error
+        for error in shared_report["inputErrors"]
+        if not all((error[key] or "").strip() for key in ("file", "path", "expected", "found", "message"))
+        or (error["line"] is None) == (".jsonl" in error["file"] or ".ndjson" in error["file"])
+    ]
+    assert wordless == []
+
+
+def test_utf_16_is_named(shared_report: dict[str, Any]) -> None:
+    named = ["UTF-16" in error["message"] for error in shared_report["inputErrors"] if "utf16" in error["file"]]
+    assert named == [True]
 
 
 def test_cases_are_sorted_by_id(shared_report: dict[str, Any]) -> None:

@@ -1,0 +1,62 @@
+"""`diagnosis-eval diff` and `diagnosis-eval report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.limits import DurationLimit, ToolCallsLimit, given_limits
+from pipeline.cli.terminal import print_reasons
+from pipeline.gate import Gate, check_gate, decide_diff
+from pipeline.report.diff_markdown import render_diff
+from pipeline.report.model import build
+from pipeline.run import compare_with, wanted_writers, write_reports
+from pipeline.snapshot.reference import resolve
+
+
+def diff(
+    baseline: Annotated[str, typer.Argument(help="Snapshot to compare with: a path, git:BRANCH or git:BRANCH:PATH.")],
+    current: Annotated[str, typer.Argument(help="Snapshot to judge, likewise.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write diff.json and diff.md there instead of printing.", show_default=False),
+    ] = None,
+    fail_on: Annotated[str, typer.Option("--fail-on", help="regression, or never.")] = "regression",
+    max_tool_calls_increase: ToolCallsLimit = None,
+    max_duration_increase: DurationLimit = None,
+) -> None:
+    """Compare two snapshots case by case, and fail if something got worse.
+
+    Without --out the Markdown is printed and nothing is written.
+    """
+    gate = Gate(fail_on=(fail_on,))
+    check_gate(gate, with_baseline=True)
+    limits = given_limits(max_tool_calls_increase, max_duration_increase)
+    comparison = compare_with(resolve(baseline), resolve(current), limits, out)
+    if out is None:
+        typer.echo(render_diff(comparison.diff).decode(), nl=False)
+    decision = decide_diff(comparison, gate)
+    print_reasons(decision)
+    raise typer.Exit(decision.exit_code)
+
+
+def report(
+    snapshot: Annotated[str, typer.Argument(help="A path, git:BRANCH or git:BRANCH:PATH.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for the reports; without it the Markdown is printed.", show_default=False),
+    ] = None,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="Write this format too.", show_default=False),
+    ] = None,
+) -> None:
+    """Render the reports of a snapshot again, byte for byte as its run wrote them."""
+    view = build(resolve(snapshot))
+    writers = wanted_writers(formats or ())
+    if out is None:
+        markdown = next(writer for writer in writers if writer.name == "markdown")
+        typer.echo(markdown.render(view).decode(), nl=False)
+        return
+    for path in write_reports(view, out, writers):
+        typer.echo(str(path), err=True)

@@ -1,0 +1,569 @@
+"""Stage 8, diff: two snapshots to what changed, by joins (contract section 7, R17-R23)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+import polars as pl
+
+from pipeline.aggregate import DECIMALS, Summary, case_results, summarise
+from pipeline.errors import UsageError
+from pipeline.figures import figure
+from pipeline.snapshot.files import Snapshot
+
+DIFF_SCHEMA_VERSION: Final = 1
+
+Kind = Literal[
+    "pass-rate",
+    "tool-calls",
+    "duration",
+    "verdict-distribution",
+    "case-status",
+    "evidence-coverage",
+    "missing-case",
+    "new-case",
+    "check",
+    "case-definition",
+]
+Severity = Literal["regression", "improvement", "change"]
+SEVERITIES: Final[tuple[Severity, ...]] = ("regression", "improvement", "change")
+
+
+class DiffStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Base of all parts of the diff: immutable, camelCase in JSON."""
+
+
+class Side(DiffStruct, frozen=True, kw_only=True):
+    """One of the two runs."""
+
+    source: str
+    suite: str
+    tool_version: str
+    cases_digest: str
+    traces_digest: str
+
+
+class Change(DiffStruct, frozen=True, kw_only=True):
+    """A figure before and after; the delta of an unknown figure is null."""
+
+    baseline: float | None
+    current: float | None
+    delta: float | None
+
+
+class CountChange(DiffStruct, frozen=True, kw_only=True):
+    """A count before and after."""
+
+    baseline: int
+    current: int
+    delta: int
+
+
+class DiffSummary(DiffStruct, frozen=True, kw_only=True):
+    """The headline figures.
+
+    Attributes:
+        regressions: number of regression items.
+        improvements: number of improvement items.
+        changes: number of items that are neither.
+        new_cases: cases absent from the baseline.
+        missing_cases: cases of the baseline absent now.
+        definition_changed_cases: cases whose definition differs.
+        pass_rate: passed cases / all cases.
+        average_tool_calls: over the traces that say.
+        average_duration_ms: over the traces whose duration is known.
+        verdict_distribution: traces per verdict; every verdict of either run.
+    """
+
+    regressions: int
+    improvements: int
+    changes: int
+    new_cases: int
+    missing_cases: int
+    definition_changed_cases: int
+    pass_rate: Change
+    average_tool_calls: Change
+    average_duration_ms: Change
+    verdict_distribution: dict[str, CountChange]
+
+
+class DiffItem(DiffStruct, frozen=True, kw_only=True):
+    """One difference.
+
+    Attributes:
+        kind: what differs.
+        severity: whether that is worse, better, or neither.
+        case_id: the case, for items of one case.
+        tool: the required evidence entry, for evidence-coverage.
+        check: the check, for check items.
+        baseline: value before, null where there is none.
+        current: value now.
+        delta: current - baseline for figures, else null.
+        message: one sentence for a person, saying what to look at.
+    """
+
+    kind: Kind
+    severity: Severity
+    case_id: str | None = None
+    tool: str | None = None
+    check: str | None = None
+    baseline: str | int | float | None = None
+    current: str | int | float | None = None
+    delta: int | float | None = None
+    message: str
+
+
+class Diff(DiffStruct, frozen=True, kw_only=True):
+    """The whole of `diff.json`."""
+
+    schema_version: int
+    baseline: Side
+    current: Side
+    summary: DiffSummary
+    items: list[DiffItem]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A diff, and what of it may trip a gate.
+
+    Attributes:
+        diff: the diff.
+        tripping: the regressions, but for those that the current run's known failures explain.
+    """
+
+    diff: Diff
+    tripping: tuple[DiffItem, ...]
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a figure may rise before that is a regression; over either one is over the limit.
+
+    Attributes:
+        percent: in percent of the baseline's figure.
+        absolute: in the figure's own unit.
+    """
+
+    percent: float | None = None
+    absolute: float | None = None
+
+    def exceeded(self, baseline: float, current: float) -> bool:
+        """Whether a rise goes over the limit. A rise from 0 exceeds every percentage."""
+        rise = current - baseline
+        if rise <= 0:
+            return False
+        # Compared as products: dividing by the baseline would round, and fail for 0.
+        over_percent = self.percent is not None and rise * 100 > self.percent * baseline
+        return over_percent or (self.absolute is not None and rise > self.absolute)
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits that the user gave."""
+
+    tool_calls: Limit | None = None
+    duration: Limit | None = None
+
+
+def parse_limit(values: Iterable[str], option: str) -> Limit | None:
+    """Read `10%`, `2.5`, or both.
+
+    Args:
+        values: what was given, once for the percentage and once for the absolute figure at most.
+        option: the option's name, for messages.
+
+    Raises:
+        UsageError: a value is neither, or is given twice.
+
+    >>> parse_limit(["10%", "2"], "--max-tool-calls-increase")
+    Limit(percent=10.0, absolute=2.0)
+    """
+    found: dict[str, float] = {}
+    for value in values:
+        for part in value.split(","):
+            text = part.strip()
+            name = "percent" if text.endswith("%") else "absolute"
+            try:
+                value_of = float(text.removesuffix("%"))
+            except ValueError:
+                value_of = -1
+            # NaN compares false, so it is refused here with the negative and the endless ones.
+            if not 0 <= value_of < float("inf"):
+                raise UsageError(
+                    f"{option} does not take {value!r}",
+                    hint="give a percentage such as 10%, a figure, or both as 10%,2",
+                )
+            if name in found:
+                raise UsageError(
+                    f"{option} is given twice as {name}", hint="give one percentage and one figure at most"
+                )
+            found[name] = value_of
+    return Limit(**found) if found else None
+
+
+def diff(baseline: Snapshot, current: Snapshot, *, limits: Limits | None = None) -> Diff:
+    """Compare two runs; see `compare`."""
+    return compare(baseline, current, limits=limits).diff
+
+
+def compare(baseline: Snapshot, current: Snapshot, *, limits: Limits | None = None) -> Comparison:
+    """Compare two runs.
+
+    Args:
+        baseline: the run to compare with.
+        current: the run to judge.
+        limits: what rises of tool calls and duration count as regressions.
+
+    Returns:
+        The diff, its items sorted by severity, kind, case, tool and check; and the regressions that no known
+        failure explains.
+
+    Raises:
+        UsageError: the two have no case in common, or one of them judged no trace.
+    """
+    limits = limits or Limits()
+    old_cases, new_cases = case_results(baseline.rows), case_results(current.rows)
+    old, new = summarise(baseline.rows, old_cases), summarise(current.rows, new_cases)
+    for snapshot, summary in ((baseline, old), (current, new)):
+        if not summary.traces:
+            raise UsageError(
+                f"{snapshot.source or 'the run'} judged no trace, so it proves nothing",
+                hint="a diff needs two runs that evaluated something",
+            )
+    both = _both(old_cases, new_cases)
+    if both.filter(pl.col("status").is_not_null() & pl.col("status_now").is_not_null()).is_empty():
+        raise UsageError(
+            "the two runs have no case in common, so nothing can be compared",
+            hint="compare runs of the same suite, or save a new baseline with: diagnosis-eval baseline save",
+        )
+    definitions = _definitions(baseline.rows, current.rows, both)
+    items = [
+        *_figures(old, new, limits),
+        *_verdicts(old, new),
+        *_statuses(both),
+        *_definition_items(definitions),
+        *_evidence(baseline.rows, current.rows, both),
+        *_checks(baseline.rows, current.rows, both),
+    ]
+    items.sort(key=_order)
+    severities = [item.severity for item in items]
+    kinds = [item.kind for item in items]
+    found = Diff(
+        schema_version=DIFF_SCHEMA_VERSION,
+        baseline=_side(baseline),
+        current=_side(current),
+        summary=DiffSummary(
+            regressions=severities.count("regression"),
+            improvements=severities.count("improvement"),
+            changes=severities.count("change"),
+            new_cases=kinds.count("new-case"),
+            missing_cases=kinds.count("missing-case"),
+            definition_changed_cases=len(definitions),
+            pass_rate=_change(old.pass_rate, new.pass_rate),
+            average_tool_calls=_change(old.average_tool_calls, new.average_tool_calls),
+            average_duration_ms=_change(old.average_duration_ms, new.average_duration_ms),
+            verdict_distribution=_counts(old.verdict_distribution, new.verdict_distribution),
+        ),
+        items=items,
+    )
+    return Comparison(diff=found, tripping=tuple(_tripping(items, new_cases, old, new)))
+
+
+def _tripping(items: Iterable[DiffItem], cases: pl.DataFrame, old: Summary, new: Summary) -> Iterable[DiffItem]:
+    """A known failure is reported but trips no gate, neither by itself nor through the pass rate."""
+    known = set(cases.filter("known_failure")["case_id"])
+    # Whole numbers, crosswise: the shares of good cases, known failures counted as good, without rounding.
+    good_before, good_now = old.passed + old.known_failures, new.passed + new.known_failures
+    rate_explained = bool(known) and good_now * old.total_cases >= good_before * new.total_cases
+    for item in items:
+        excused = (item.kind in {"case-status", "check", "evidence-coverage"} and item.case_id in known) or (
+            item.kind == "pass-rate" and rate_explained
+        )
+        if item.severity == "regression" and not excused:
+            yield item
+
+
+def _side(snapshot: Snapshot) -> Side:
+    info = snapshot.info
+    return Side(
+        source=snapshot.source,
+        suite=info.suite,
+        tool_version=info.tool_version,
+        cases_digest=info.cases_digest,
+        traces_digest=info.traces_digest,
+    )
+
+
+def _order(item: DiffItem) -> tuple[int, str, str, str, str]:
+    return (
+        SEVERITIES.index(item.severity),
+        item.kind,
+        item.case_id or "",
+        item.tool or "",
+        item.check or "",
+    )
+
+
+def _change(old: float | None, new: float | None) -> Change:
+    return Change(baseline=old, current=new, delta=_delta(old, new))
+
+
+def _delta(old: float | None, new: float | None) -> float | None:
+    return None if old is None or new is None else round(new - old, DECIMALS)
+
+
+def _counts(old: Mapping[str, int], new: Mapping[str, int]) -> dict[str, CountChange]:
+    return {
+        value: CountChange(
+            baseline=old.get(value, 0),
+            current=new.get(value, 0),
+            delta=new.get(value, 0) - old.get(value, 0),
+        )
+        for value in sorted({*old, *new})
+    }
+
+
+def _figures(old: Summary, new: Summary, limits: Limits) -> Iterable[DiffItem]:
+    if old.pass_rate != new.pass_rate and old.pass_rate is not None and new.pass_rate is not None:
+        worse = new.pass_rate < old.pass_rate
+        yield DiffItem(
+            kind="pass-rate",
+            severity="regression" if worse else "improvement",
+            baseline=old.pass_rate,
+            current=new.pass_rate,
+            delta=_delta(old.pass_rate, new.pass_rate),
+            message=(
+                f"the pass rate {'fell' if worse else 'rose'} from {old.passed} of {old.total_cases} "
+                f"to {new.passed} of {new.total_cases} cases"
+            ),
+        )
+    yield from _cost("tool-calls", "tool calls", old.average_tool_calls, new.average_tool_calls, limits.tool_calls)
+    yield from _cost("duration", "ms", old.average_duration_ms, new.average_duration_ms, limits.duration)
+
+
+def _cost(
+    kind: Literal["tool-calls", "duration"],
+    unit: str,
+    old: float | None,
+    new: float | None,
+    limit: Limit | None,
+) -> Iterable[DiffItem]:
+    known = old is not None and new is not None
+    if old == new and (known or limit is None):
+        return
+    # A figure that cannot be compared is never within a limit.
+    over = limit is not None and (not known or limit.exceeded(old, new))  # type: ignore[arg-type] # known
+    words = "tool calls per trace" if kind == "tool-calls" else "duration per trace in ms"
+    yield DiffItem(
+        kind=kind,
+        severity="regression" if over else "change",
+        baseline=old,
+        current=new,
+        delta=_delta(old, new),
+        message=(
+            f"the average of {words} went from {_known(old)} to {_known(new)}"
+            + (", over the limit" if over and known else "; the limit cannot be checked" if over else "")
+        ),
+    )
+
+
+def _known(value: float | None) -> str:
+    return "unknown" if value is None else figure(value)
+
+
+def _verdicts(old: Summary, new: Summary) -> Iterable[DiffItem]:
+    for verdict, change in _counts(old.verdict_distribution, new.verdict_distribution).items():
+        if change.delta:
+            yield DiffItem(
+                kind="verdict-distribution",
+                severity="change",
+                baseline=change.baseline,
+                current=change.current,
+                delta=change.delta,
+                message=f"traces with verdict {verdict} went from {change.baseline} to {change.current}",
+            )
+
+
+def _both(old: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    """The cases of either run: `case_id`, `status`, `known_failure`, and the same with `_now`."""
+    columns = ("case_id", "status", "known_failure", "known_reason", "error_reason")
+    return (
+        old.select(columns)
+        .join(
+            new.select(columns),
+            on="case_id",
+            how="full",
+            coalesce=True,
+            suffix="_now",
+            maintain_order="none",
+        )
+        .sort("case_id")
+    )
+
+
+def _statuses(both: pl.DataFrame) -> Iterable[DiffItem]:
+    changed = both.filter(
+        pl.col("status").ne_missing(pl.col("status_now"))
+        | (pl.col("known_failure").ne_missing(pl.col("known_failure_now"))),
+    )
+    for row in changed.iter_rows(named=True):
+        case, old, new = row["case_id"], row["status"], row["status_now"]
+        if new is None:
+            yield DiffItem(
+                kind="missing-case",
+                severity="regression",
+                case_id=case,
+                baseline=old,
+                message=f"the case {case} is in the baseline and absent now: it is no longer guarded",
+            )
+        elif old is None:
+            yield DiffItem(
+                kind="new-case",
+                severity="change",
+                case_id=case,
+                current=new,
+                message=f"the case {case} is new and {_words(new)}",
+            )
+        elif old != new:
+            severity: Severity = "regression" if old == "passed" else "improvement" if new == "passed" else "change"
+            yield DiffItem(
+                kind="case-status",
+                severity=severity,
+                case_id=case,
+                baseline=old,
+                current=new,
+                message=_status_message(row),
+            )
+
+
+def _status_message(row: dict[str, Any]) -> str:
+    case, old, new = row["case_id"], row["status"], row["status_now"]
+    message = f"the case {case} {_words(old)} before and {_words(new)} now"
+    if new == "failed" and row["known_failure_now"]:
+        message += f" (a known failure: {row['known_reason_now']})"
+    elif new == "error" and row["error_reason_now"]:
+        message += f": {row['error_reason_now']}"
+    elif new == "passed" and row["known_failure"]:
+        message += "; it was a known failure, so its knownFailure mark can go"
+    return message
+
+
+def _words(status: str) -> str:
+    return {"passed": "passed", "failed": "failed", "error": "was in error", "not_run": "was not run"}[status]
+
+
+def _definitions(old: pl.LazyFrame, new: pl.LazyFrame, both: pl.DataFrame) -> list[str]:
+    """The cases judged in both runs whose definition differs."""
+
+    def of(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.select("case_id", "definition_digest").unique()
+
+    changed = (
+        of(old)
+        .join(of(new), on="case_id", suffix="_now")
+        .join(_judged(both), on="case_id", how="semi")
+        .filter(pl.col("definition_digest") != pl.col("definition_digest_now"))
+        .select("case_id")
+        .sort("case_id")
+        .collect()
+    )
+    return changed["case_id"].to_list()
+
+
+def _definition_items(changed: Iterable[str]) -> Iterable[DiffItem]:
+    for case in changed:
+        yield DiffItem(
+            kind="case-definition",
+            severity="change",
+            case_id=case,
+            message=f"the definition of case {case} changed: what differs below may be the case, not the agent",
+        )
+
+
+def _judged(both: pl.DataFrame) -> pl.LazyFrame:
+    """The cases that have evidence and checks to compare: judged in both runs."""
+    judged = ["passed", "failed"]
+    return both.lazy().filter(pl.col("status").is_in(judged) & pl.col("status_now").is_in(judged)).select("case_id")
+
+
+def _evidence(old: pl.LazyFrame, new: pl.LazyFrame, both: pl.DataFrame) -> Iterable[DiffItem]:
+    """Required evidence per case and tool; with several trials it is covered where every trial covers it."""
+
+    def of(rows: pl.LazyFrame) -> pl.LazyFrame:
+        covered = rows.select("case_id", tool="evidence_covered").explode("tool", empty_as_null=False)
+        missing = rows.select("case_id", tool="evidence_missing").explode("tool", empty_as_null=False)
+        return (
+            pl.concat(
+                [
+                    covered.with_columns(covered=pl.lit(value=True)),
+                    missing.with_columns(covered=pl.lit(value=False)),
+                ],
+            )
+            .group_by("case_id", "tool")
+            .agg(pl.col("covered").all())
+        )
+
+    judged = _judged(both)
+    changed = (
+        of(old.join(judged, on="case_id", how="semi"))
+        .join(of(new.join(judged, on="case_id", how="semi")), on=["case_id", "tool"], suffix="_now")
+        .filter(pl.col("covered") != pl.col("covered_now"))
+        .sort("case_id", "tool")
+        .collect()
+    )
+    for case, tool, covered, covered_now in changed.iter_rows():
+        yield DiffItem(
+            kind="evidence-coverage",
+            severity="improvement" if covered_now else "regression",
+            case_id=case,
+            tool=tool,
+            baseline="covered" if covered else "uncovered",
+            current="covered" if covered_now else "uncovered",
+            message=(
+                f"the required tool {tool} is used again in case {case}"
+                if covered_now
+                else f"the required tool {tool} is no longer used in case {case}: look at its tool calls"
+            ),
+        )
+
+
+def _checks(old: pl.LazyFrame, new: pl.LazyFrame, both: pl.DataFrame) -> Iterable[DiffItem]:
+    """Checks per case that begin or cease to fail; with several trials one holds where every trial holds it."""
+
+    def failing(rows: pl.LazyFrame) -> pl.LazyFrame:
+        failures = rows.select("case_id", "trial", failed="failed_checks").explode("failed", empty_as_null=False)
+        return (
+            failures.select(
+                "case_id",
+                "trial",
+                check=pl.col("failed").struct.field("check"),
+                message=pl.col("failed").struct.field("message"),
+            )
+            .sort("case_id", "trial")
+            .group_by("case_id", "check", maintain_order=True)
+            .agg(pl.col("message").first())
+        )
+
+    judged = _judged(both)
+    changed = (
+        failing(old.join(judged, on="case_id", how="semi"))
+        .join(
+            failing(new.join(judged, on="case_id", how="semi")),
+            on=["case_id", "check"],
+            how="full",
+            coalesce=True,
+            suffix="_now",
+        )
+        .filter(pl.col("message").is_null() != pl.col("message_now").is_null())
+        .sort("case_id", "check")
+        .collect()
+    )
+    for case, check, before, now in changed.iter_rows():
+        begins = before is None
+        yield DiffItem(
+            kind="check",
+            severity="regression" if begins else "improvement",
+            case_id=case,
+            check=check,
+            baseline="holds" if begins else "fails",
+            current="fails" if begins else "holds",
+            message=now if begins else f"{check} no longer fails in case {case}; before: {before}",
+        )

@@ -1,0 +1,66 @@
+"""What the command says: runs it in this process, as a user without a terminal would see it."""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Final
+from unittest import mock
+
+import msgspec
+
+WIDTH: Final = 100
+_ENVIRONMENT: Final = {"COLUMNS": str(WIDTH), "TERM": "dumb", "NO_COLOR": "1"}
+# Automation services and some shells ask for colours, whatever the output is.
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_END_OF_LINE: Final = re.compile(r"[ \t]+$", re.MULTILINE)
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What a command gave back.
+
+    Attributes:
+        exit_code: its exit code.
+        stdout: its standard output, without colours and without white space at the ends of lines.
+        stderr: its standard error, likewise.
+    """
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def say(command: str, *, folder: Path | None = None, stdin: bytes = b"") -> Said:
+    """Run `diagnosis-eval`.
+
+    Args:
+        command: what follows the program's name, as in a shell.
+        folder: the folder it runs in.
+        stdin: what it may read.
+    """
+    from pipeline.cli import main
+
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    given = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)), encoding="utf-8")  # type: ignore[arg-type] # it reads
+    exit_code: object = 0
+    with (
+        mock.patch.dict(os.environ, _ENVIRONMENT),
+        mock.patch("sys.stdin", given),
+        contextlib.chdir(folder or Path.cwd()),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main(shlex.split(command))
+        except SystemExit as ended:
+            exit_code = ended.code or 0
+    if not isinstance(exit_code, int):
+        raise TypeError(f"the exit code is {exit_code!r}")
+    return Said(exit_code=exit_code, stdout=_plain(out), stderr=_plain(err))
+
+
+def _plain(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return _END_OF_LINE.sub("", _COLOUR.sub("", stream.read()))

@@ -1,0 +1,75 @@
+"""Writes the generated pages of docs/: `python -m tools.docs`, or with `--check` only tells which are out of step.
+
+A page is a template in tools/pages/ with `{{name}}` where something generated goes.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tools.case_page import case_tables
+from tools.checks_page import check_sections, checks_table
+from tools.cli_page import help_pages
+from tools.frames_page import frame_sections
+from tools.messages import base_files, message_sections
+from tools.trace_page import trace_tables
+
+ROOT: Final = Path(__file__).parents[1]
+TEMPLATES: Final = ROOT / "tools/pages"
+DOCS: Final = ROOT / "docs"
+HEAD: Final = "<!-- Written by `make docs`; what is not from the code stands in tools/pages/{page}. -->\n\n"
+
+PIECES: Final[Mapping[str, Callable[[], str]]] = {
+    "checks": checks_table,
+    "check-sections": lambda: check_sections(ROOT / "fixtures/checks"),
+    "trace-tables": trace_tables,
+    "case-tables": case_tables,
+    "command-help": help_pages,
+    "frames": frame_sections,
+    "base-files": base_files,
+    "messages": message_sections,
+}
+_PIECE: Final = re.compile(r"\{\{([a-z-]+)\}\}")
+
+
+def pages() -> dict[str, str]:
+    """Every generated page by its path below docs/, as it should be."""
+    return {
+        page: HEAD.format(page=page) + _PIECE.sub(lambda piece: PIECES[piece[1]](), template.read_text("utf-8"))
+        for template in sorted(TEMPLATES.rglob("*.md"))
+        for page in [template.relative_to(TEMPLATES).as_posix()]
+    }
+
+
+def out_of_step(wanted: Mapping[str, str]) -> list[str]:
+    """The pages that are absent or differ."""
+    return [
+        page
+        for page, text in wanted.items()
+        if not (DOCS / page).is_file() or (DOCS / page).read_bytes() != text.encode()
+    ]
+
+
+def main() -> int:
+    """Write or check the pages; the exit code is 1 where a check finds one out of step."""
+    parser = argparse.ArgumentParser(prog="python -m tools.docs", description="Write the generated pages of docs/.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where a page is out of step")
+    checking: bool = parser.parse_args().check
+    wanted = pages()
+    stale = out_of_step(wanted)
+    if checking and stale:
+        print("Out of step with the code:", *(f"  docs/{page}" for page in stale), "Run: make docs", sep="\n")
+        return 1
+    for page in stale:
+        place = DOCS / page
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(wanted[page].encode())
+        print(f"wrote docs/{page}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
