@@ -266,12 +266,20 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
         summary: one line for people.
         recognises: given the first document of a file as plain data, the reason why it is this format, else None.
         read: turns the documents of one file into traces; a document that cannot be read becomes `Unreadable`.
+        recognised_by: in words, what `recognises` looks for.
+        fields: for each native field that it fills (such as `finalAnswer`, `toolInvocations[].arguments`), where
+            from: a path in the format's own words.
+        endings: endings of files that are no JSON, such as `.csv`; one of them is given to `read` whole, as one
+            document of raw bytes, and needs no recognising.
     """
 
     name: str
     summary: str
     recognises: Callable[[Any], str | None]
     read: Callable[[Iterable[Document]], Iterator[ReadTrace | Unreadable]]
+    recognised_by: str = ""
+    fields: dict[str, str] = {}
+    endings: tuple[str, ...] = ()
 
 
-FORMATS: Registry[Format] = Registry("format")
+FORMATS: Registry[Format] = Registry("trace format")

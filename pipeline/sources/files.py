@@ -10,12 +10,13 @@ from typing import Final, Literal
 import msgspec
 
 from pipeline.errors import UsageError
+from pipeline.sources.formats import own_endings
 
 STDIN: Final = "-"
 NO_ROOT: Final = -1
 """Root index of standard input, which has none."""
 
-Kind = Literal["json", "lines"]
+Kind = Literal["json", "lines", "raw"]
 
 _KINDS: Final[dict[str, Kind]] = {".json": "json", ".jsonl": "lines", ".ndjson": "lines"}
 _COMPRESSIONS: Final = {".gz": "gz", ".zst": "zst"}
@@ -29,7 +30,7 @@ class InputFile(msgspec.Struct, frozen=True, kw_only=True):
         path: where it is, None for standard input.
         name: what outputs call it: relative to its root, with `/`, valid Unicode.
         root: index into `Inputs.roots`, `NO_ROOT` for standard input.
-        kind: `json` is one document, `lines` one or more.
+        kind: `json` is one document, `lines` one or more, `raw` what a format of its own ending reads whole.
         compression: `gz`, `zst`, or empty.
     """
 
@@ -96,7 +97,7 @@ def find_inputs(paths: Sequence[str]) -> Inputs:
         else:
             # Not recursive without `**`, and hidden files only where the pattern says so, as in a shell.
             found = sorted(glob.glob(path, recursive=True)) if "\0" not in path else []
-            if not found:
+            if not any(map(os.path.exists, found)):
                 raise UsageError(
                     f"no such file or folder: {_shown(path)}",
                     hint="give a folder, a file, a pattern in quotes, or - for standard input",
@@ -114,7 +115,8 @@ def kind_of(name: str) -> tuple[Kind, str] | None:
     """
     stem, ending = os.path.splitext(name.lower())
     compression = _COMPRESSIONS.get(ending, "")
-    kind = _KINDS.get(os.path.splitext(stem)[1] if compression else ending)
+    ending = os.path.splitext(stem)[1] if compression else ending
+    kind = _KINDS.get(ending) or ("raw" if ending in own_endings() else None)
     return (kind, compression) if kind else None
 
 
@@ -151,7 +153,9 @@ class _Search:
         folder, name = os.path.split(path)
         kind = kind_of(name)
         real = os.path.realpath(path)
-        if kind is not None:
+        if not os.path.exists(path):
+            self._warn(name, self._root(folder or os.curdir), "broken-link", "this link leads nowhere")
+        elif kind is not None:
             if real not in self._seen:
                 self._files.append(self._file(path, name, self._root(folder or os.curdir), kind))
         elif named:

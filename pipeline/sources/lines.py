@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from pipeline.errors import quote
+from pipeline.errors import excerpt
 from pipeline.sources.base import Document, Unreadable
 from pipeline.sources.json_scan import CLOSING, COLON, COMMA, OPENING, QUOTE, TOKEN
 from pipeline.sources.json_text import BOM, ENCODING_HEAD, MAX_DEPTH, encoding_of, wrong_encoding
@@ -108,7 +108,7 @@ class _Attempt:
                 self.broken = "a string does not end on its line"
                 break
             if not self._step(kind, token[0]):
-                near = quote(token[0][:20].decode("utf-8", "replace"))
+                near = excerpt(token[0][:20].decode("utf-8", "replace"))
                 deep = len(self._open) > MAX_DEPTH
                 self.broken = f"more than {MAX_DEPTH} levels" if deep else f"`{near}` cannot stand in line {number}"
                 break
@@ -257,7 +257,7 @@ class _Cutter:
             Refused(
                 f"what begins here never becomes a whole object: {attempt.broken}; correct or remove it",
                 expected="a JSON object, on one line or several",
-                found=quote(attempt.first()[:200].decode("utf-8", "replace").strip()),
+                found=excerpt(attempt.first()[:200].decode("utf-8", "replace").strip()),
                 malformed=True,
             ),
         )

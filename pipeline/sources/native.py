@@ -16,6 +16,9 @@ OWN_KEYS: Final = (
     "traceId", "caseId", "finalAnswer", "toolInvocations", "executorOutput", "selfEvaluation",
 )  # fmt: skip
 
+# Those that no other format has under the same name (`traceId` is one of Langfuse's too).
+SURE_KEYS: Final = ("finalAnswer", "toolInvocations", "executorOutput", "selfEvaluation")
+
 _DECODER: Final = msgspec.json.Decoder(Trace | str)
 
 
@@ -25,6 +28,11 @@ def has_ai_sdk_calls(message: Any) -> bool:
     return isinstance(calls, list) and any(
         isinstance(call, dict) and "toolCallId" in call and "state" in call for call in calls
     )
+
+
+def is_surely(document: Any) -> bool:
+    """Whether a document is a native trace beyond doubt, so that no other format need be asked."""
+    return isinstance(document, dict) and any(key in document for key in SURE_KEYS) and not has_ai_sdk_calls(document)
 
 
 def recognises(document: Any) -> str | None:
@@ -59,4 +67,5 @@ FORMAT = Format(
     summary="the trace format of this tool: one JSON object per .json file, or one per line",
     recognises=recognises,
     read=read,
+    recognised_by=f"an object with one of {', '.join(OWN_KEYS)}",
 )

@@ -117,6 +117,8 @@ def _trace(chat: list[Message] | Conversation, repairs: Repairs) -> Trace:
         trace, messages, at = Trace(traceId=chat.id, model=chat.model), chat.messages, "$.messages"
     else:
         trace, messages, at = Trace(), chat, "$"
+    if not messages:
+        raise Refused("a chat without messages: leave it out", path=at, expected="messages", found="empty list")
     texts = [_text(message, f"{at}[{index}].content") for index, message in enumerate(messages)]
     said = list(zip((message.role for message in messages), texts, strict=True))
     trace.question = next((text for role, text in said if role == "user"), None)

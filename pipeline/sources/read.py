@@ -3,23 +3,20 @@
 import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from itertools import chain
 from typing import Any, Final
 
 import msgspec
 
-import pipeline.sources
-from pipeline.registry import Registry
-from pipeline.sources import streams
-from pipeline.sources.base import FORMATS, Document, Format, ReadTrace, Unreadable
+from pipeline.sources import native, streams
+from pipeline.sources.base import Document, Format, ReadTrace, Unreadable
 from pipeline.sources.files import InputFile, Inputs
+from pipeline.sources.formats import formats
 from pipeline.sources.json_text import BOM, encoding_of, plain, wrong_encoding
 from pipeline.sources.lines import documents as line_documents
 from pipeline.sources.wording import Refused
 
 AUTO: Final = "auto"
-NATIVE: Final = "native"
 BATCH_BYTES: Final = 16 << 20
 
 # A document that tells no format (a number, a text) is kept until one does; after so many the file is native.
@@ -34,17 +31,12 @@ class Batch(msgspec.Struct, kw_only=True):
     Attributes:
         traces: the traces read.
         unreadable: the records that could not be read.
+        bytes: about how many bytes of input, decompressed, were read for it.
     """
 
     traces: list[ReadTrace] = msgspec.field(default_factory=list)
     unreadable: list[Unreadable] = msgspec.field(default_factory=list)
-
-
-@cache
-def formats() -> Registry[Format]:
-    """All trace formats, found on first use."""
-    FORMATS.discover(pipeline.sources, "FORMAT")
-    return FORMATS
+    bytes: int = 0
 
 
 def read_batches(inputs: Inputs, from_format: str = AUTO, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
@@ -72,21 +64,23 @@ def read_file(file: InputFile, format: Format | None = None) -> Iterator[ReadTra
         file: the file.
         format: its format, None to tell by the first document that says so.
     """
-    return _read(_documents(file), format)
+    return _read(_documents(file), format or _of_ending(file))
 
 
 def _batches(files: Iterable[InputFile], named: Format | None, batch_bytes: int) -> Iterator[Batch]:
-    size = 0
+    size = read = 0
 
     def counted(items: Iterator[Document | Unreadable]) -> Iterator[Document | Unreadable]:
-        nonlocal size
+        nonlocal size, read
         for item in items:
-            size += _ROW_BYTES + (len(item.data) if isinstance(item, Document) else 0)
+            length = len(item.data) if isinstance(item, Document) else 0
+            size += _ROW_BYTES + length
+            read += length
             yield item
 
-    records = (record for file in files for record in _read(counted(_documents(file)), named))
+    records = (record for file in files for record in _read(counted(_documents(file)), named or _of_ending(file)))
     while True:
-        batch, size = Batch(), 0
+        batch, size, read = Batch(), 0, 0
         with _collector_paused():
             for record in records:
                 if isinstance(record, ReadTrace):
@@ -97,6 +91,7 @@ def _batches(files: Iterable[InputFile], named: Format | None, batch_bytes: int)
                     break
         if not (batch.traces or batch.unreadable):
             return
+        batch.bytes = read
         yield batch
 
 
@@ -119,13 +114,21 @@ def _documents(file: InputFile) -> Iterator[Document | Unreadable]:
         return
     try:
         data = streams.whole(pieces)
-        encoding = encoding_of(data)
+        encoding = encoding_of(data) if file.kind == "json" else None
         if encoding:
             raise wrong_encoding(encoding)
     except Refused as refused:
         yield Unreadable(fault=refused.fault(file.name, None), root=file.root)
     else:
-        yield Document(data.removeprefix(BOM), file.name, None, file.root)
+        yield Document(data if file.kind == "raw" else data.removeprefix(BOM), file.name, None, file.root)
+
+
+def _of_ending(file: InputFile) -> Format | None:
+    """The format that a file's ending tells, for files that are no JSON."""
+    if file.kind != "raw":
+        return None
+    name = file.name.lower().removesuffix(".gz").removesuffix(".zst")
+    return next(entry for entry in formats() if name.endswith(entry.endings))
 
 
 def _read(items: Iterator[Document | Unreadable], named: Format | None) -> Iterator[ReadTrace | Unreadable]:
@@ -164,7 +167,7 @@ def _decide(items: Iterator[Document | Unreadable]) -> tuple[Format, list[Docume
                     return found, taken
         if len(taken) == _UNDECIDED_LIMIT:
             break
-    return formats().get(NATIVE), taken
+    return native.FORMAT, taken
 
 
 def _format_of(document: Document) -> Format | None:
@@ -173,6 +176,8 @@ def _format_of(document: Document) -> Format | None:
         value = plain(document.data)
     except Refused:
         return None
+    if native.is_surely(value):
+        return native.FORMAT
     reasons = {entry.name: reason for entry in formats() if (reason := entry.recognises(value)) is not None}
     if len(reasons) > 1:
         both = " and ".join(f"{name} ({reason})" for name, reason in reasons.items())
@@ -193,7 +198,7 @@ def _format_of(document: Document) -> Format | None:
             expected="a trace",
             found=foreign,
         )
-    return formats().get(NATIVE)
+    return native.FORMAT
 
 
 def _foreign(value: dict[str, Any]) -> str | None:

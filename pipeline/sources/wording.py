@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from pipeline.errors import Fault, quote
+from pipeline.errors import Fault, excerpt, quote
 
 WORDS: Final = {
     "str": "text",
@@ -111,7 +111,7 @@ def malformed(error: msgspec.DecodeError, data: bytes) -> Refused:
         return Refused(
             "the JSON ends before it is complete: the file or line was cut off; write it again",
             expected="JSON",
-            found=f"the end, after {quote(end)}",
+            found=f"the end, after {excerpt(end)}",
             malformed=True,
         )
     byte = int(match["byte"])
@@ -122,7 +122,7 @@ def malformed(error: msgspec.DecodeError, data: bytes) -> Refused:
             f"more text follows the end of the JSON, at byte {byte - 1}: "
             "several objects belong on lines of their own in a .jsonl file"
         )
-    return Refused(message, expected="JSON", found=quote(near), malformed=True)
+    return Refused(message, expected="JSON", found=excerpt(near), malformed=True)
 
 
 def _value_at(data: bytes, path: str, got: str) -> str:

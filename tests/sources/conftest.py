@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import Fault
-from pipeline.sources.base import ReadTrace, Unreadable
+from pipeline.sources.base import ReadTrace
 from pipeline.sources.files import find_inputs
 from pipeline.sources.read import read_batches
 
-Record = ReadTrace | Unreadable
 Read = Callable[..., tuple[list[ReadTrace], list[Fault]]]
 
 

@@ -28,34 +28,38 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("value, text", TEXTS.values(), ids=TEXTS)
-def test_a_value_has_one_text(value, text):
+def test_a_value_has_one_text(value: Any, text: str) -> None:
     assert canonical_json(value) == text
 
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(st.characters(codec="utf-8")),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8")),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner),
     max_leaves=10,
 )
 
 
 @given(VALUES)
-def test_the_text_reads_as_the_same_value(value):
+def test_the_text_reads_as_the_same_value(value: Any) -> None:
     assert json.loads(canonical_json(value)) == value
 
 
 @given(VALUES)
-def test_the_text_is_its_own_canonical_text(value):
+def test_the_text_is_its_own_canonical_text(value: Any) -> None:
     text = canonical_json(value)
     assert canonical_json(json.loads(text)) == text
 
 
 @given(st.integers(-(2**70), 2**70).filter(lambda number: float(number) == number))
-def test_equal_numbers_have_equal_texts(number):
+def test_equal_numbers_have_equal_texts(number: int) -> None:
     assert canonical_json([number]) == canonical_json([float(number)])
 
 
-def test_200_levels_are_no_trouble():
+def test_200_levels_are_no_trouble() -> None:
     value: Any = 1.0
     for _ in range(200):
         value = [value]

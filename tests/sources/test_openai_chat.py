@@ -1,12 +1,17 @@
 """OpenAI chat messages as traces."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from pipeline.errors import Fault
 from pipeline.sources import native, openai_chat
-from pipeline.sources.base import Trace
+from pipeline.sources.base import ReadTrace, ToolInvocation, Trace
+
+Chat = Callable[[Any], Trace]
+Read = Callable[..., tuple[list[Any], list[Fault]]]
 
 USER = {"role": "user", "content": "why 503?"}
 ANSWER = {"role": "assistant", "content": "The pool was exhausted."}
@@ -25,32 +30,40 @@ def reply(call_id: str | None, content: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def chat(read):
+def chat(read: Read) -> Chat:
     def read_chat(document: Any) -> Trace:
         [record], faults = read(json.dumps(document))
         assert faults == []
+        assert isinstance(record, ReadTrace)
         return record.trace
 
     return read_chat
 
 
+def calls_of(trace: Trace) -> list[ToolInvocation]:
+    assert isinstance(trace.toolInvocations, list)
+    return [each for each in trace.toolInvocations if each is not None]
+
+
 def seen(trace: Trace) -> list[tuple[Any, ...]]:
-    return [(each.toolName, each.arguments, each.resultSummary) for each in trace.toolInvocations or []]
+    return [(each.toolName, each.arguments, each.resultSummary) for each in calls_of(trace)]
 
 
-def test_a_whole_conversation(chat):
-    trace = chat({
-        "id": "chat-1",
-        "model": "m-1",
-        "messages": [
-            {"role": "system", "content": "You are on call."},
-            USER,
-            asks(call("c1", "searchLogs", '{"level": "error"}'), call("c2", "queryMysql", "SHOW PROCESSLIST")),
-            reply("c1", "3 lines"),
-            reply("c2", [{"type": "text", "text": "200"}, {"type": "text", "text": "connections"}]),
-            ANSWER,
-        ],
-    })
+def test_a_whole_conversation(chat: Chat) -> None:
+    trace = chat(
+        {
+            "id": "chat-1",
+            "model": "m-1",
+            "messages": [
+                {"role": "system", "content": "You are on call."},
+                USER,
+                asks(call("c1", "searchLogs", '{"level": "error"}'), call("c2", "queryMysql", "SHOW PROCESSLIST")),
+                reply("c1", "3 lines"),
+                reply("c2", [{"type": "text", "text": "200"}, {"type": "text", "text": "connections"}]),
+                ANSWER,
+            ],
+        }
+    )
     assert trace.traceId == "chat-1"
     assert trace.model == "m-1"
     assert trace.question == "why 503?"
@@ -59,11 +72,11 @@ def test_a_whole_conversation(chat):
         ("searchLogs", {"level": "error"}, "3 lines"),
         ("queryMysql", "SHOW PROCESSLIST", "200\nconnections"),
     ]
-    assert [(each.success, each.durationMs, each.error) for each in trace.toolInvocations] == [(None, None, None)] * 2
+    assert [(each.success, each.durationMs, each.error) for each in calls_of(trace)] == [(None, None, None)] * 2
     assert (trace.durationMs, trace.caseId, trace.selfEvaluation) == (None, None, None)
 
 
-def test_a_bare_list_has_no_id(chat):
+def test_a_bare_list_has_no_id(chat: Chat) -> None:
     trace = chat([USER, ANSWER])
     assert (trace.traceId, trace.model, trace.finalAnswer) == (None, None, "The pool was exhausted.")
     assert trace.toolInvocations == []
@@ -74,18 +87,23 @@ ANSWERS = {
     "parts": ([{"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}, "b"]}], "a\nb"),
     "the last with text": ([ANSWER, {"role": "assistant", "content": None}, {"role": "assistant"}], ANSWER["content"]),
     "not a blank one": ([ANSWER, {"role": "assistant", "content": " \n"}], ANSWER["content"]),
-    "not one without text parts": ([ANSWER, {"role": "assistant", "content": [{"type": "image_url"}]}], ANSWER["content"]),
+    "not one without text parts": (
+        [ANSWER, {"role": "assistant", "content": [{"type": "image_url"}]}],
+        ANSWER["content"],
+    ),
     "not what the user said": ([ANSWER, USER], ANSWER["content"]),
     "none": ([{"role": "assistant"}], None),
 }
 
 
 @pytest.mark.parametrize("messages, answer", ANSWERS.values(), ids=ANSWERS)
-def test_the_answer_is_the_last_assistant_message_with_text(chat, messages, answer):
+def test_the_answer_is_the_last_assistant_message_with_text(
+    chat: Chat, messages: list[Any], answer: str | None
+) -> None:
     assert chat([USER, *messages]).finalAnswer == answer
 
 
-def test_the_question_is_the_first_user_message(chat):
+def test_the_question_is_the_first_user_message(chat: Chat) -> None:
     trace = chat([{"role": "system", "content": "s"}, USER, ANSWER, {"role": "user", "content": "and now?"}])
     assert trace.question == "why 503?"
 
@@ -96,7 +114,13 @@ JOINED = {
         [("a", {}, "of a"), ("b", {}, "of b")],
     ),
     "each reply once": (
-        [asks(call("c1", "a")), reply("c1", "first"), asks(call("c1", "b")), reply("c1", "second"), asks(call("c1", "c"))],
+        [
+            asks(call("c1", "a")),
+            reply("c1", "first"),
+            asks(call("c1", "b")),
+            reply("c1", "second"),
+            asks(call("c1", "c")),
+        ],
         [("a", {}, "first"), ("b", {}, "second"), ("c", {}, None)],
     ),
     "no id, no reply": ([asks(call(None, "a")), reply(None, "whose?")], [("a", {}, None)]),
@@ -119,23 +143,23 @@ JOINED = {
 
 
 @pytest.mark.parametrize("messages, calls", JOINED.values(), ids=JOINED)
-def test_calls_are_joined_to_their_replies(chat, messages, calls):
+def test_calls_are_joined_to_their_replies(chat: Chat, messages: list[Any], calls: list[Any]) -> None:
     assert seen(chat([USER, *messages])) == calls
 
 
-def test_one_conversation_per_line(read):
+def test_one_conversation_per_line(read: Read) -> None:
     content = "\n".join(json.dumps({"id": str(n), "messages": [USER, ANSWER]}) for n in range(3))
     traces, faults = read(content, "t.jsonl")
     assert [(row.trace.traceId, row.line) for row in traces] == [("0", 1), ("1", 2), ("2", 3)]
     assert faults == []
 
 
-def test_a_conversation_inside_a_string_is_read(read):
+def test_a_conversation_inside_a_string_is_read(read: Read) -> None:
     [record], _ = read(json.dumps(json.dumps([USER, ANSWER])))
     assert record.trace.finalAnswer == "The pool was exhausted."
 
 
-def test_repairs_hold_here_too(read):
+def test_repairs_hold_here_too(read: Read) -> None:
     content = json.dumps([USER, asks(call("c1", "a", '{"x": NaN}')), {"role": "assistant", "content": "a\ud83d"}])
     [record], _ = read(content)
     assert record.trace.finalAnswer == "a\ufffd"
@@ -151,17 +175,23 @@ REFUSED = {
     "an object for calls": ([{"role": "assistant", "tool_calls": {}}], "$[0].tool_calls"),
     "another API's call": ([{"role": "assistant", "content": [{"type": "tool_use"}]}], "$[0].content[0].type"),
     "an object without messages": ({"id": "a"}, "$.messages"),
+    "no messages": ({"messages": []}, "$.messages"),
+    "an empty list": ([], "$"),
     "a number": (42, "$"),
 }
 
 
 @pytest.mark.parametrize("document, path", REFUSED.values(), ids=REFUSED)
-def test_what_is_no_such_chat_is_refused_at_its_path(read, document, path):
+def test_what_is_no_such_chat_is_refused_at_its_path(read: Read, document: Any, path: str) -> None:
     traces, [fault] = read(json.dumps(document), from_format="openai-chat")
     assert (traces, fault.path) == ([], path)
 
 
-AI_SDK = {"role": "assistant", "content": "", "toolInvocations": [{"state": "result", "toolCallId": "c", "toolName": "a"}]}
+AI_SDK = {
+    "role": "assistant",
+    "content": "",
+    "toolInvocations": [{"state": "result", "toolCallId": "c", "toolName": "a"}],
+}
 ANTHROPIC = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "a", "input": {}}]}
 RECOGNISED = {
     "a list of messages": ([USER, ANSWER], "openai-chat"),
@@ -184,6 +214,6 @@ RECOGNISED = {
 
 
 @pytest.mark.parametrize("document, name", RECOGNISED.values(), ids=RECOGNISED)
-def test_at_most_one_format_recognises_a_document(document, name):
+def test_at_most_one_format_recognises_a_document(document: Any, name: str | None) -> None:
     formats = {"native": native.FORMAT, "openai-chat": openai_chat.FORMAT}
     assert [key for key, entry in formats.items() if entry.recognises(document)] == ([name] if name else [])

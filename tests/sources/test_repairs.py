@@ -1,14 +1,20 @@
 """Contract section 2, Repairs: what is read though it is no JSON, with one warning per record and kind."""
 
 import json
+import math
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.errors import Fault
 from pipeline.sources import native
 from pipeline.sources.base import Document, ReadTrace
+
+Read = Callable[..., tuple[list[Any], list[Fault]]]
 
 
 def read_one(data: bytes) -> ReadTrace:
@@ -67,7 +73,7 @@ REPAIRED = {
 
 
 @pytest.mark.parametrize("data, answer, warned", REPAIRED.values(), ids=REPAIRED)
-def test_it_is_repaired_and_reported(data, answer, warned):
+def test_it_is_repaired_and_reported(data: bytes, answer: str | None, warned: list[tuple[str, str, int]]) -> None:
     record = read_one(data)
     assert record.trace.finalAnswer == answer
     seen = [(row.kind, row.path, int(row.message.split()[0])) for row in record.warned]
@@ -83,12 +89,12 @@ NOTHING_TO_REPAIR = {
 
 
 @pytest.mark.parametrize("text", NOTHING_TO_REPAIR.values(), ids=NOTHING_TO_REPAIR)
-def test_nothing_is_reported_where_nothing_is_wrong(text):
+def test_nothing_is_reported_where_nothing_is_wrong(text: str) -> None:
     record = read_one(text.encode())
     assert (record.trace.finalAnswer, record.warned) == (json.loads(text)["finalAnswer"], ())
 
 
-def test_a_free_form_value_is_repaired():
+def test_a_free_form_value_is_repaired() -> None:
     record = read_one(b'{"toolInvocations": [{"arguments": {"a": NaN, "b": "\xff"}, "error": "\\ud83d"}]}')
     assert isinstance(record.trace.toolInvocations, list)
     [call] = record.trace.toolInvocations
@@ -101,7 +107,7 @@ def test_a_free_form_value_is_repaired():
     ]
 
 
-def test_json_inside_a_string_is_repaired_and_counted_with_the_rest():
+def test_json_inside_a_string_is_repaired_and_counted_with_the_rest() -> None:
     inner = r'{"verifier_evaluation": {"score": NaN, "note": "\ud83d"}}'
     record = read_one(b'{"durationMs": NaN, "selfEvaluation": ' + json.dumps(inner).encode() + b"}")
     seen = [(row.kind, row.path, row.message.split()[0]) for row in record.warned]
@@ -119,19 +125,21 @@ STILL_REFUSED = {
     "too deep after it": b'{"durationMs": NaN, "x": ' + b"[" * 200 + b"]" * 200 + b"}",
     "NaN glued to a number": b'{"durationMs": 1NaN}',
     "a literal that no writer emits": b'{"durationMs": nan}',
-    "NaN as a key": b'{NaN: 1}',
+    "NaN as a key": b"{NaN: 1}",
     "an invalid byte after a back slash": b'{"finalAnswer": "\\\xff"}',
 }
 
 
 @pytest.mark.parametrize("data", STILL_REFUSED.values(), ids=STILL_REFUSED)
-def test_a_repair_excuses_nothing_else(read, data):
+def test_a_repair_excuses_nothing_else(read: Read, data: bytes) -> None:
     traces, faults = read(data)
     assert (traces, len(faults)) == ([], 1)
 
 
-def test_no_other_record_is_lost(read):
-    content = b'{"traceId": "a"}\n{"traceId": "b", "x": NaN}\n{"traceId": "c\xff"}\n{"traceId": "d\\ud83d"}\n{"traceId": "e"}'
+def test_no_other_record_is_lost(read: Read) -> None:
+    content = (
+        b'{"traceId": "a"}\n{"traceId": "b", "x": NaN}\n{"traceId": "c\xff"}\n{"traceId": "d\\ud83d"}\n{"traceId": "e"}'
+    )
     traces, faults = read(content, "t.jsonl")
     assert [row.trace.traceId for row in traces] == ["a", "b", "c\ufffd", "d\ufffd", "e"]
     assert [len(row.warned) for row in traces] == [0, 1, 1, 1, 0]
@@ -143,16 +151,18 @@ TEXTS = st.lists(DIRT, max_size=6).map("".join)
 NUMBERS = st.sampled_from(["NaN", "Infinity", "-Infinity", "1", "-2.5", "null"])
 VALUES = st.recursive(
     TEXTS.map('"{}"'.format) | NUMBERS,
-    lambda inner: st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]")
-    | st.lists(st.tuples(TEXTS, inner), max_size=3).map(
-        lambda items: "{" + ",".join(f'"k{key}" : {value}' for key, value in items) + "}"
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]")
+        | st.lists(st.tuples(TEXTS, inner), max_size=3).map(
+            lambda items: "{" + ",".join(f'"k{key}" : {value}' for key, value in items) + "}"
+        )
     ),
     max_leaves=8,
 )
 
 
 @given(VALUES)
-def test_a_repaired_document_equals_the_document_repaired_beforehand(value):
+def test_a_repaired_document_equals_the_document_repaired_beforehand(value: str) -> None:
     def clean(item: object) -> object:
         if isinstance(item, str):
             halves = item.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
@@ -161,7 +171,7 @@ def test_a_repaired_document_equals_the_document_repaired_beforehand(value):
             return [clean(each) for each in item]
         if isinstance(item, dict):
             return {clean(key): clean(each) for key, each in item.items()}
-        return None if isinstance(item, float) and item != item or item in (float("inf"), -float("inf")) else item
+        return None if isinstance(item, float) and not math.isfinite(item) else item
 
     text = f'{{"x": {value}, "toolInvocations": [{{"resultSummary": {value}}}]}}'
     # The standard library reads halves and NaN as they are: an independent way to the same document.
@@ -171,7 +181,7 @@ def test_a_repaired_document_equals_the_document_repaired_beforehand(value):
 
 
 @given(st.binary(max_size=12), st.binary(max_size=12))
-def test_invalid_bytes_read_as_their_replacement(before, after):
+def test_invalid_bytes_read_as_their_replacement(before: bytes, after: bytes) -> None:
     def escaped(part: bytes) -> bytes:
         return part.translate(None, bytes(range(32)) + b'"\\')
 

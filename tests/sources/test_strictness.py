@@ -2,8 +2,14 @@
 
 import json
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+
+from pipeline.errors import Fault
+
+Read = Callable[..., tuple[list[Any], list[Fault]]]
 
 VERIFIER = "$.selfEvaluation.verifier_evaluation"
 
@@ -54,13 +60,13 @@ WRONG_TYPES = {
 
 
 @pytest.mark.parametrize("trace, path, expected, found", WRONG_TYPES.values(), ids=WRONG_TYPES)
-def test_a_wrong_type_is_named_in_plain_words(read, trace, path, expected, found):
+def test_a_wrong_type_is_named_in_plain_words(read: Read, trace: Any, path: str, expected: str, found: str) -> None:
     traces, [fault] = read(json.dumps(trace))
     assert traces == []
     assert (fault.file, fault.line, fault.path, fault.expected, fault.found) == ("t.json", None, path, expected, found)
 
 
-def test_a_message_says_what_where_and_what_to_do(read):
+def test_a_message_says_what_where_and_what_to_do(read: Read) -> None:
     _, [fault] = read('{"finalAnswer": 7}')
     assert str(fault) == (
         "t.json: $.finalAnswer: text is due here, not number 7: correct what writes it\n"
@@ -90,20 +96,20 @@ WHOLE_DOCUMENTS = {
 
 
 @pytest.mark.parametrize("content, expected, found", WHOLE_DOCUMENTS.values(), ids=WHOLE_DOCUMENTS)
-def test_what_is_no_object_is_refused_as_a_whole(read, content, expected, found):
+def test_what_is_no_object_is_refused_as_a_whole(read: Read, content: bytes | str, expected: str, found: str) -> None:
     traces, [fault] = read(content)
     assert traces == []
     assert (fault.path, fault.expected, fault.found) == ("$", expected, found)
 
 
-def test_a_list_of_objects_is_told_where_it_belongs(read):
+def test_a_list_of_objects_is_told_where_it_belongs(read: Read) -> None:
     _, [fault] = read('[{"finalAnswer": "a"}, {"finalAnswer": "b"}]')
     assert fault.message == (
         "a list of 2 values where one trace object is due: write one object per line in a .jsonl file"
     )
 
 
-def test_two_objects_in_a_json_file_are_told_where_they_belong(read):
+def test_two_objects_in_a_json_file_are_told_where_they_belong(read: Read) -> None:
     _, [fault] = read('{"a": 1}\n{"b": 2}')
     assert "in a .jsonl file" in fault.message
 
@@ -137,7 +143,7 @@ OUT_OF_RANGE = {
 
 
 @pytest.mark.parametrize("content, path, expected", OUT_OF_RANGE.values(), ids=OUT_OF_RANGE)
-def test_a_number_out_of_range_is_refused(read, content, path, expected):
+def test_a_number_out_of_range_is_refused(read: Read, content: bytes | str, path: str, expected: str) -> None:
     traces, [fault] = read(content)
     assert traces == []
     assert (fault.path, fault.expected) == (path, expected)
@@ -163,7 +169,7 @@ IN_RANGE = {
 
 
 @pytest.mark.parametrize("content", IN_RANGE.values(), ids=IN_RANGE)
-def test_a_number_in_range_is_read(read, content):
+def test_a_number_in_range_is_read(read: Read, content: bytes | str) -> None:
     traces, faults = read(content)
     assert (len(traces), faults) == (1, [])
 
@@ -188,34 +194,34 @@ DEPTHS = {
 
 
 @pytest.mark.parametrize("content, accepted", DEPTHS.values(), ids=DEPTHS)
-def test_nesting_ends_at_200_levels(read, content, accepted):
+def test_nesting_ends_at_200_levels(read: Read, content: bytes | str, accepted: bool) -> None:
     traces, faults = read(content)
     assert (len(traces), len(faults)) == ((1, 0) if accepted else (0, 1))
     assert [fault.expected for fault in faults] == ["up to 200 levels of objects and lists"] * len(faults)
 
 
-def test_of_duplicate_keys_the_last_wins(read):
+def test_of_duplicate_keys_the_last_wins(read: Read) -> None:
     [trace], _ = read('{"status": "SUCCESS", "status": "FAILED"}')
     assert trace.trace.status == "FAILED"
 
 
-def test_of_duplicate_keys_the_earlier_are_type_checked(read):
+def test_of_duplicate_keys_the_earlier_are_type_checked(read: Read) -> None:
     traces, [fault] = read('{"status": "a", "status": 7, "status": "b"}')
     assert traces == []
     assert (fault.path, fault.expected, fault.found) == ("$.status", "text", "whole number")
 
 
-def test_unknown_keys_are_ignored(read):
+def test_unknown_keys_are_ignored(read: Read) -> None:
     [trace], faults = read('{"traceId": "a", "": 1, "a.b": [null], "Status": 3, "TraceId": 4}')
     assert (trace.trace.traceId, trace.trace.status, faults) == ("a", None, [])
 
 
-def test_an_empty_object_is_a_trace_without_anything(read):
+def test_an_empty_object_is_a_trace_without_anything(read: Read) -> None:
     [trace], faults = read("{}")
     assert (trace.trace.finalAnswer, trace.warned, faults) == (None, (), [])
 
 
-def test_an_escaped_nul_is_a_character(read):
+def test_an_escaped_nul_is_a_character(read: Read) -> None:
     [trace], _ = read(r'{"finalAnswer": "a\u0000b"}')
     assert trace.trace.finalAnswer == "a\0b"
 
@@ -232,19 +238,19 @@ ENCODINGS = {
 
 @pytest.mark.parametrize("name, line", [("t.json", None), ("t.jsonl", 1)])
 @pytest.mark.parametrize("encoding, named", ENCODINGS.values(), ids=ENCODINGS)
-def test_another_encoding_is_named(read, encoding, named, name, line):
+def test_another_encoding_is_named(read: Read, encoding: str, named: str, name: str, line: int | None) -> None:
     traces, [fault] = read('{"traceId": "数据库"}\n{"traceId": "b"}\n'.encode(encoding), name)
     assert traces == []
     assert (fault.message, fault.found, fault.line) == (f"the file is {named}: save it as UTF-8", named, line)
 
 
 @pytest.mark.parametrize("name", ["t.json", "t.jsonl"])
-def test_one_byte_order_mark_is_dropped(read, name):
+def test_one_byte_order_mark_is_dropped(read: Read, name: str) -> None:
     [trace], faults = read(b'\xef\xbb\xbf{"traceId": "a"}', name)
     assert (trace.trace.traceId, faults) == ("a", [])
 
 
-def test_a_hostile_value_is_quoted_short_and_printable(read):
+def test_a_hostile_value_is_quoted_short_and_printable(read: Read) -> None:
     _, [fault] = read(json.dumps({"usage": "\x1b[31m" + "x" * 10_000}))
     assert fault.found.startswith('text "\\x1b[31mxxx')
     assert len(fault.found) < 250
