@@ -6,6 +6,7 @@ integers or `math.fsum`, and what is shown is rounded to 6 decimals: the same fi
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Final
 
 import msgspec
@@ -231,12 +232,54 @@ def summarise(
         claim_verification_distribution=_as_dict(claims),
         average_tool_calls=ratio(int(calls.cast(pl.UInt64).sum()), calls.len()),
         traces_with_tool_calls=calls.len(),
-        average_duration_ms=ratio(math.fsum(durations), len(durations)),
+        average_duration_ms=_average(durations),
         duration_ms_p50=nearest_rank(durations, 50),
         duration_ms_p95=nearest_rank(durations, 95),
         traces_with_duration=len(durations),
         check_failures=_as_dict(checks),
     )
+
+
+class ExactAverages(msgspec.Struct, frozen=True, kw_only=True):
+    """Averages without the rounding of those that are shown; None where no trace says.
+
+    Attributes:
+        tool_calls: per trace.
+        duration_ms: per trace, in milliseconds.
+    """
+
+    tool_calls: Fraction | None
+    duration_ms: Fraction | None
+
+
+def exact_averages(rows: pl.LazyFrame) -> ExactAverages:
+    """Averages to hold against a limit: exactly at the limit must come out as exactly at the limit.
+
+    Args:
+        rows: columns of `schemas.SnapshotRows`.
+    """
+    readable = rows.filter(pl.col("status").is_in(["passed", "failed"]))
+    figures = readable.select("tool_call_count", "duration_ms").collect()
+    calls = figures["tool_call_count"].drop_nulls()
+    durations = figures["duration_ms"].drop_nulls().to_list()
+    return ExactAverages(
+        tool_calls=Fraction(int(calls.cast(pl.UInt64).sum()), calls.len()) if calls.len() else None,
+        # The sum in decimals, as people write durations: in binary 0.1 + 0.2 is not 0.3.
+        duration_ms=Fraction(str(round(_sum(durations), DECIMALS))) / len(durations) if durations else None,
+    )
+
+
+def _sum(values: Sequence[float]) -> float | Fraction:
+    """The sum, correctly rounded; exact where it is too large for a float."""
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return sum(map(Fraction, values), Fraction())
+
+
+def _average(values: Sequence[float]) -> float | None:
+    # An average of floats is never too large for a float, even where their sum is.
+    return round(float(_sum(values) / len(values)), DECIMALS) if values else None
 
 
 def ratio(part: float, whole: int) -> float | None:

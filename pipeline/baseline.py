@@ -10,11 +10,11 @@ import msgspec
 
 from pipeline import git
 from pipeline.diff import Diff, diff
-from pipeline.errors import OutputError, SnapshotError, UsageError
+from pipeline.errors import OutputError, SnapshotError, UsageError, quote
 from pipeline.report.base import all_writers
 from pipeline.report.model import View, build
-from pipeline.snapshot.files import Snapshot, read_snapshot
-from pipeline.snapshot.reference import DEFAULT_BASELINE, snapshot_at
+from pipeline.snapshot.files import Snapshot, read_snapshot, reading, snapshot_files
+from pipeline.snapshot.reference import DEFAULT_BASELINE, baseline_places, first_snapshot
 
 REPORTS: Final = "docs/eval/baseline"
 
@@ -58,23 +58,26 @@ def check_saveable(snapshot: Snapshot, *, allow_errors: bool) -> View:
 
     Raises:
         UsageError: it judged nothing, or has errors and those are not allowed.
+        SnapshotError: its rows are damaged.
     """
-    view = build(snapshot)
+    view = view_of(snapshot)
     summary = view.report.summary
     if not summary.traces:
-        raise UsageError(f"{snapshot.source} judged no trace, so it cannot be a baseline", hint="run again with traces")
+        raise UsageError(
+            f"{quote(snapshot.source)} judged no trace, so it cannot be a baseline", hint="run again with traces"
+        )
     broken = [
-        f"{count} {words}"
-        for count, words in (
-            (summary.errors, "cases in error"),
-            (summary.not_run, "cases not run"),
-            (summary.unreadable_records, "unreadable records"),
+        f"{count} {one if count == 1 else several}"
+        for count, one, several in (
+            (summary.errors, "case in error", "cases in error"),
+            (summary.not_run, "case not run", "cases not run"),
+            (summary.unreadable_records, "unreadable record", "unreadable records"),
         )
         if count
     ]
     if broken and not allow_errors:
         raise UsageError(
-            f"{snapshot.source} has {', '.join(broken)}: as a baseline it would hide what they would show",
+            f"{quote(snapshot.source)} has {', '.join(broken)}: as a baseline it would hide what they would show",
             hint="mend the run first, or keep it all the same with --allow-errors",
         )
     return view
@@ -94,29 +97,49 @@ def save(source: Path, *, baseline: Path = Path(DEFAULT_BASELINE), reports: Path
     """
     snapshot = read_snapshot(source)
     previous, problem = _difference(baseline, snapshot)
-    view = build(snapshot)
-    places = [baseline, *(reports / writer.file for writer in all_writers() if writer.always)]
+    view = view_of(snapshot)
+    writers = [writer for writer in all_writers() if writer.always]
+    places = [baseline, *(reports / writer.file for writer in writers)]
     beside = [place.with_name(f".{place.name}.writing") for place in places]
     try:
-        for place in places:
-            place.parent.mkdir(parents=True, exist_ok=True)
-        for old in beside:
-            _remove(old)
-        if source.is_dir():
-            shutil.copytree(source, beside[0])
-        else:
-            shutil.copyfile(source, beside[0])
-        for writer, file in zip((one for one in all_writers() if one.always), beside[1:], strict=True):
-            file.write_bytes(writer.render(view))
-        _replace_all(list(zip(beside, places, strict=True)))
+        try:
+            for place in places:
+                place.parent.mkdir(parents=True, exist_ok=True)
+            for old in beside:
+                _remove(old)
+            _copy(source, beside[0])
+            for writer, file in zip(writers, beside[1:], strict=True):
+                file.write_bytes(writer.render(view))
+            _replace_all(list(zip(beside, places, strict=True)))
+        finally:
+            for file in beside:
+                _remove(file)
     except OSError as error:
-        for file in beside:
-            _remove(file)
         raise OutputError(
             f"the baseline was not saved: {error.strerror or error}",
             hint="everything stands as before; make room or give permission and try again",
         ) from error
     return Saved(files=tuple(places), previous=previous, problem=problem)
+
+
+def view_of(snapshot: Snapshot) -> View:
+    """The report of a snapshot that was kept, whose rows may have been damaged since.
+
+    Raises:
+        SnapshotError: they are.
+    """
+    with reading(snapshot):
+        return build(snapshot)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not source.is_dir():
+        shutil.copyfile(source, target)
+        return
+    # The parts and nothing else that may lie beside them.
+    target.mkdir()
+    for part in snapshot_files(source):
+        shutil.copyfile(part, target / part.name)
 
 
 def _difference(baseline: Path, snapshot: Snapshot) -> tuple[Diff | None, str]:
@@ -141,7 +164,7 @@ def _replace_all(moves: Sequence[tuple[Path, Path]]) -> None:
                 kept.append((old, place))
             os.rename(new, place)  # noqa: PTH104 - files and folders alike
             done.append(place)
-    except OSError:
+    except BaseException:
         for place in done:
             _remove(place)
         for old, place in kept:
@@ -158,21 +181,17 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def baselines(path: str = DEFAULT_BASELINE) -> Iterator[Listed]:
+def baselines() -> Iterator[Listed]:
     """The baselines of all branches of the repository one stands in, local branches first.
-
-    Args:
-        path: where branches keep it, relative to the folder one stands in.
 
     Raises:
         SnapshotError: there is no repository here.
     """
-    prefix = git.require_repository()
+    places = baseline_places(git.require_repository())
     for branch, commit in git.branches():
         try:
-            snapshot = snapshot_at(commit, prefix + path, source=f"git:{branch}")
+            snapshot = first_snapshot(commit, places, source=f"git:{branch}")
+            if snapshot is not None:
+                yield Listed(branch=branch, commit=commit, view=view_of(snapshot))
         except SnapshotError as error:
             yield Listed(branch=branch, commit=commit, view=None, problem=error.message)
-            continue
-        if snapshot is not None:
-            yield Listed(branch=branch, commit=commit, view=build(snapshot))

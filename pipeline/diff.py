@@ -1,15 +1,17 @@
 """Stage 8, diff: two snapshots to what changed, by joins (contract section 7, R17-R23)."""
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any, Final, Literal
 
 import msgspec
 import polars as pl
 
-from pipeline.aggregate import DECIMALS, Summary, case_results, summarise
-from pipeline.errors import UsageError
+from pipeline.aggregate import DECIMALS, ExactAverages, Summary, case_results, exact_averages, summarise
+from pipeline.errors import UsageError, quote
 from pipeline.figures import figure
-from pipeline.snapshot.files import Snapshot
+from pipeline.snapshot.files import Snapshot, reading
 
 DIFF_SCHEMA_VERSION: Final = 1
 
@@ -27,6 +29,9 @@ Kind = Literal[
 ]
 Severity = Literal["regression", "improvement", "change"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("regression", "improvement", "change")
+
+# A limit of more digits before or after the point is a slip of the keyboard.
+LIMIT_DIGITS: Final = 30
 
 
 class DiffStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -138,22 +143,24 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
     """How much a figure may rise before that is a regression; over either one is over the limit.
 
+    Figures are exact: a rise of exactly the limit is within it, and floats would put 4.0 to 4.4 over 10 percent.
+
     Attributes:
         percent: in percent of the baseline's figure.
         absolute: in the figure's own unit.
     """
 
-    percent: float | None = None
-    absolute: float | None = None
+    percent: Decimal | None = None
+    absolute: Decimal | None = None
 
-    def exceeded(self, baseline: float, current: float) -> bool:
+    def exceeded(self, baseline: Fraction, current: Fraction) -> bool:
         """Whether a rise goes over the limit. A rise from 0 exceeds every percentage."""
         rise = current - baseline
         if rise <= 0:
             return False
-        # Compared as products: dividing by the baseline would round, and fail for 0.
-        over_percent = self.percent is not None and rise * 100 > self.percent * baseline
-        return over_percent or (self.absolute is not None and rise > self.absolute)
+        # Compared as products, which holds for a baseline of 0 too.
+        over_percent = self.percent is not None and rise * 100 > Fraction(self.percent) * baseline
+        return over_percent or (self.absolute is not None and rise > Fraction(self.absolute))
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,28 +181,28 @@ def parse_limit(values: Iterable[str], option: str) -> Limit | None:
         UsageError: a value is neither, or is given twice.
 
     >>> parse_limit(["10%", "2"], "--max-tool-calls-increase")
-    Limit(percent=10.0, absolute=2.0)
+    Limit(percent=Decimal('10'), absolute=Decimal('2'))
     """
-    found: dict[str, float] = {}
+    found: dict[str, Decimal] = {}
     for value in values:
         for part in value.split(","):
             text = part.strip()
             name = "percent" if text.endswith("%") else "absolute"
             try:
-                value_of = float(text.removesuffix("%"))
-            except ValueError:
-                value_of = -1
-            # NaN compares false, so it is refused here with the negative and the endless ones.
-            if not 0 <= value_of < float("inf"):
+                limit = Decimal(text.removesuffix("%").strip())
+            except InvalidOperation:
+                limit = Decimal("NaN")
+            # An exponent beyond any use would make an integer of a billion digits out of a few characters.
+            if not limit.is_finite() or limit < 0 or abs(limit.adjusted()) > LIMIT_DIGITS:
                 raise UsageError(
-                    f"{option} does not take {value!r}",
+                    f"{option} does not take '{quote(value)}'",
                     hint="give a percentage such as 10%, a figure, or both as 10%,2",
                 )
             if name in found:
                 raise UsageError(
                     f"{option} is given twice as {name}", hint="give one percentage and one figure at most"
                 )
-            found[name] = value_of
+            found[name] = limit
     return Limit(**found) if found else None
 
 
@@ -218,31 +225,35 @@ def compare(baseline: Snapshot, current: Snapshot, *, limits: Limits | None = No
 
     Raises:
         UsageError: the two have no case in common, or one of them judged no trace.
+        SnapshotError: the rows of one of them are damaged.
     """
     limits = limits or Limits()
-    old_cases, new_cases = case_results(baseline.rows), case_results(current.rows)
-    old, new = summarise(baseline.rows, old_cases), summarise(current.rows, new_cases)
-    for snapshot, summary in ((baseline, old), (current, new)):
-        if not summary.traces:
+    before, now = _sums(baseline), _sums(current)
+    for snapshot, sums in ((baseline, before), (current, now)):
+        if not sums.summary.traces:
             raise UsageError(
                 f"{snapshot.source or 'the run'} judged no trace, so it proves nothing",
                 hint="a diff needs two runs that evaluated something",
             )
-    both = _both(old_cases, new_cases)
+    both = _both(before.cases, now.cases)
     if both.filter(pl.col("status").is_not_null() & pl.col("status_now").is_not_null()).is_empty():
         raise UsageError(
             "the two runs have no case in common, so nothing can be compared",
             hint="compare runs of the same suite, or save a new baseline with: diagnosis-eval baseline save",
         )
-    definitions = _definitions(baseline.rows, current.rows, both)
-    items = [
-        *_figures(old, new, limits),
-        *_verdicts(old, new),
-        *_statuses(both),
-        *_definition_items(definitions),
-        *_evidence(baseline.rows, current.rows, both),
-        *_checks(baseline.rows, current.rows, both),
-    ]
+    old, new = before.summary, now.summary
+    with reading(baseline), reading(current):
+        definitions = _definitions(baseline.rows, current.rows, both)
+        items = [
+            *_pass_rate(old, new),
+            *_cost("tool-calls", before, now, limits.tool_calls),
+            *_cost("duration", before, now, limits.duration),
+            *_verdicts(old, new),
+            *_statuses(both),
+            *_definition_items(definitions),
+            *_evidence(baseline.rows, current.rows, both),
+            *_checks(baseline.rows, current.rows, both),
+        ]
     items.sort(key=_order)
     severities = [item.severity for item in items]
     kinds = [item.kind for item in items]
@@ -264,7 +275,34 @@ def compare(baseline: Snapshot, current: Snapshot, *, limits: Limits | None = No
         ),
         items=items,
     )
-    return Comparison(diff=found, tripping=tuple(_tripping(items, new_cases, old, new)))
+    return Comparison(diff=found, tripping=tuple(_tripping(items, now.cases, old, new)))
+
+
+class _Sums(msgspec.Struct, frozen=True):
+    """One run summed up: its cases, its figures as shown, and its averages without rounding."""
+
+    cases: pl.DataFrame
+    summary: Summary
+    exact: ExactAverages
+
+    def cost(self, kind: Literal["tool-calls", "duration"]) -> "_Average":
+        """The average of that kind."""
+        if kind == "tool-calls":
+            return _Average(self.summary.average_tool_calls, self.exact.tool_calls)
+        return _Average(self.summary.average_duration_ms, self.exact.duration_ms)
+
+
+class _Average(msgspec.Struct, frozen=True):
+    """An average as it is shown, rounded, and as it is held against a limit; None where no trace says."""
+
+    shown: float | None
+    exact: Fraction | None
+
+
+def _sums(snapshot: Snapshot) -> _Sums:
+    with reading(snapshot):
+        cases = case_results(snapshot.rows)
+        return _Sums(cases, summarise(snapshot.rows, cases), exact_averages(snapshot.rows))
 
 
 def _tripping(items: Iterable[DiffItem], cases: pl.DataFrame, old: Summary, new: Summary) -> Iterable[DiffItem]:
@@ -321,47 +359,42 @@ def _counts(old: Mapping[str, int], new: Mapping[str, int]) -> dict[str, CountCh
     }
 
 
-def _figures(old: Summary, new: Summary, limits: Limits) -> Iterable[DiffItem]:
-    if old.pass_rate != new.pass_rate and old.pass_rate is not None and new.pass_rate is not None:
-        worse = new.pass_rate < old.pass_rate
+def _pass_rate(old: Summary, new: Summary) -> Iterable[DiffItem]:
+    # Whole numbers, crosswise: a rate that fell by less than the report's decimals fell all the same.
+    rise = new.passed * old.total_cases - old.passed * new.total_cases
+    if rise:
         yield DiffItem(
             kind="pass-rate",
-            severity="regression" if worse else "improvement",
+            severity="regression" if rise < 0 else "improvement",
             baseline=old.pass_rate,
             current=new.pass_rate,
             delta=_delta(old.pass_rate, new.pass_rate),
             message=(
-                f"the pass rate {'fell' if worse else 'rose'} from {old.passed} of {old.total_cases} "
+                f"the pass rate {'fell' if rise < 0 else 'rose'} from {old.passed} of {old.total_cases} "
                 f"to {new.passed} of {new.total_cases} cases"
             ),
         )
-    yield from _cost("tool-calls", "tool calls", old.average_tool_calls, new.average_tool_calls, limits.tool_calls)
-    yield from _cost("duration", "ms", old.average_duration_ms, new.average_duration_ms, limits.duration)
 
 
 def _cost(
-    kind: Literal["tool-calls", "duration"],
-    unit: str,
-    old: float | None,
-    new: float | None,
-    limit: Limit | None,
+    kind: Literal["tool-calls", "duration"], before: _Sums, now: _Sums, limit: Limit | None
 ) -> Iterable[DiffItem]:
-    known = old is not None and new is not None
-    if old == new and (known or limit is None):
+    old, new = before.cost(kind), now.cost(kind)
+    if old.exact is None or new.exact is None:
+        # A figure that cannot be compared is never within a limit.
+        over, note = limit is not None, "; the limit cannot be checked"
+    else:
+        over, note = limit is not None and limit.exceeded(old.exact, new.exact), ", over the limit"
+    if old.shown == new.shown and not over:
         return
-    # A figure that cannot be compared is never within a limit.
-    over = limit is not None and (not known or limit.exceeded(old, new))  # type: ignore[arg-type] # known
     words = "tool calls per trace" if kind == "tool-calls" else "duration per trace in ms"
     yield DiffItem(
         kind=kind,
         severity="regression" if over else "change",
-        baseline=old,
-        current=new,
-        delta=_delta(old, new),
-        message=(
-            f"the average of {words} went from {_known(old)} to {_known(new)}"
-            + (", over the limit" if over and known else "; the limit cannot be checked" if over else "")
-        ),
+        baseline=old.shown,
+        current=new.shown,
+        delta=_delta(old.shown, new.shown),
+        message=f"the average of {words} went from {_known(old.shown)} to {_known(new.shown)}{note if over else ''}",
     )
 
 
@@ -474,7 +507,7 @@ def _definition_items(changed: Iterable[str]) -> Iterable[DiffItem]:
             kind="case-definition",
             severity="change",
             case_id=case,
-            message=f"the definition of case {case} changed: what differs below may be the case, not the agent",
+            message=f"the definition of case {case} changed: what differs in its results may be the case, not the agent",
         )
 
 
@@ -518,9 +551,9 @@ def _evidence(old: pl.LazyFrame, new: pl.LazyFrame, both: pl.DataFrame) -> Itera
             baseline="covered" if covered else "uncovered",
             current="covered" if covered_now else "uncovered",
             message=(
-                f"the required tool {tool} is used again in case {case}"
+                f"the required tool {tool} is covered again in case {case}"
                 if covered_now
-                else f"the required tool {tool} is no longer used in case {case}: look at its tool calls"
+                else f"the required tool {tool} is no longer covered in case {case}: look at its tool calls"
             ),
         )
 

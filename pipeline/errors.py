@@ -5,13 +5,30 @@ stop a run before it starts (`CaseFileError` lists them all); faults of single t
 rows of the errors frame and entries of `inputErrors`.
 """
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import ClassVar, Final
 
 import msgspec
 
 # Text quoted back from an input is cut here, so that one hostile value cannot flood a terminal or a report.
 QUOTE_LIMIT = 160
+
+# What stands for a piece of an input that may hold half of something that is to be hidden.
+NOT_SHOWN: Final = "(not shown)"
+
+_HIDE: ContextVar[Callable[[str], str] | None] = ContextVar("hide", default=None)
+
+
+@contextmanager
+def hiding(hide: Callable[[str], str]) -> Iterator[None]:
+    """Let `hide` look at all that is quoted meanwhile, before it is cut and escaped."""
+    before = _HIDE.set(hide)
+    try:
+        yield
+    finally:
+        _HIDE.reset(before)
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +125,18 @@ def quote(value: str, limit: int = QUOTE_LIMIT) -> str:
     >>> quote("x" * 10, limit=4)
     'xxxx… (10 characters)'
     """
+    hide = _HIDE.get()
+    if hide is not None:
+        value = hide(value)
     shown = value[:limit]
     if not shown.isprintable():
         shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in shown)
     return shown if len(value) <= limit else f"{shown}… ({len(value)} characters)"
+
+
+def excerpt(piece: str, limit: int = QUOTE_LIMIT) -> str:
+    """Quote a piece cut from the middle of an input, as `quote` does; nothing of it where something is to be hidden.
+
+    Half a secret, or one that the input writes with escapes, would be recognised by nobody.
+    """
+    return quote(piece, limit) if _HIDE.get() is None else NOT_SHOWN

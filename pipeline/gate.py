@@ -1,15 +1,19 @@
 """Does the gate hold? The exit code of a run, and the reasons in words (contract section 8)."""
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
 
 from pipeline.diff import Comparison
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, quote
 from pipeline.run import Run
 
 FailOn = Literal["fail", "regression", "never"]
 FAIL_ON: Final = ("fail", "regression", "never")
+
+# What `diff` takes: it compares two snapshots and has no run of its own whose failures could trip it.
+DIFF_FAIL_ON: Final = ("regression", "never")
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,21 +41,22 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
 
 
-def check_gate(gate: Gate, *, with_baseline: bool) -> None:
+def check_gate(gate: Gate, *, with_baseline: bool, takes: Sequence[str] = FAIL_ON) -> None:
     """Refuse a gate that makes no sense.
 
     Args:
         gate: the gate.
         with_baseline: whether there is a baseline to find regressions against.
+        takes: the words that the command knows.
 
     Raises:
         UsageError: an unknown word, a pass rate that is no share, or `regression` without a baseline.
     """
+    for word in gate.fail_on:
+        if word not in takes:
+            raise UsageError(f"--fail-on does not take '{quote(word)}'", hint=f"it takes: {', '.join(takes)}")
     if "regression" in gate.fail_on and not with_baseline:
         raise UsageError("--fail-on regression needs a baseline", hint="name one, as in: --baseline git:main")
-    for word in gate.fail_on:
-        if word not in FAIL_ON:
-            raise UsageError(f"--fail-on does not take {word!r}", hint=f"it takes: {', '.join(FAIL_ON)}")
     rate = gate.min_pass_rate
     # Written so that NaN, which compares false with everything, is refused too.
     if rate is not None and not 0 <= rate <= 1:

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import Final
 
-from pipeline.errors import SnapshotError
+from pipeline.errors import SnapshotError, quote
 
 # A partial clone would otherwise fetch what it lacks; a question of ours must not wait for a password either.
 _QUIET: Final = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
@@ -13,7 +13,7 @@ _QUIET: Final = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTI
 
 def _git(arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(
+        return subprocess.run(  # noqa: S603 - no shell, and revisions come after --end-of-options
             ["git", "-c", "protocol.allow=never", *arguments],  # noqa: S607 - the git of the user's PATH
             capture_output=True,
             check=False,
@@ -36,7 +36,8 @@ def git_head() -> tuple[str | None, str | None]:
         return None, None
     if done.returncode:
         return None, None
-    commit, branch = done.stdout.decode().split()
+    # A branch may be named in any bytes; run.json is UTF-8.
+    commit, branch = done.stdout.decode("utf-8", "replace").split()
     return commit, None if branch == "HEAD" else branch
 
 
@@ -70,17 +71,32 @@ def is_shallow() -> bool:
 def files_at(commit: str, path: str) -> list[str]:
     """The files at or directly below a path in a commit, sorted: the file itself, or those of the folder.
 
+    Links are not followed, and what hidden files there are is nobody's data.
+
     Args:
         commit: a full commit id.
         path: from the top of the repository.
+
+    Raises:
+        SnapshotError: git cannot tell, as in a partial clone that lacks the folder.
     """
-    done = _git(["ls-tree", "-z", "--full-tree", "--name-only", commit, "--", path])
-    found = [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
-    if found != [path]:
+    if {"", ".", ".."} & set(path.split("/")):
         return []
-    inside = _git(["ls-tree", "-z", "--full-tree", "--name-only", commit, "--", f"{path}/"])
-    listed = [name for name in inside.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
-    return sorted(name for name in listed if name != path) or [path]
+    if path in _files(commit, path):
+        return [path]
+    return sorted(name for name in _files(commit, f"{path}/") if not name.rpartition("/")[2].startswith("."))
+
+
+def _files(commit: str, path: str) -> list[str]:
+    done = _git(["--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path])
+    if done.returncode:
+        raise SnapshotError(
+            f"git cannot look for {quote(path)} in commit {commit[:12]}: {_reason(done)}",
+            hint="in a partial clone, fetch the commit's files first, as with: git checkout",
+        )
+    entries = [entry.partition("\t") for entry in done.stdout.decode("utf-8", "surrogateescape").split("\0")]
+    # Mode, type and id, a tab, the name; 100644 and 100755 are files.
+    return [name for facts, _, name in entries if facts.startswith("100")]
 
 
 def read_at(commit: str, path: str) -> bytes:
@@ -92,10 +108,21 @@ def read_at(commit: str, path: str) -> bytes:
     done = _git(["cat-file", "blob", f"{commit}:{path}"])
     if done.returncode:
         raise SnapshotError(
-            f"git cannot read {path} of commit {commit[:12]}: {_reason(done)}",
+            f"git cannot read {quote(path)} of commit {commit[:12]}: {_reason(done)}",
             hint="in a partial clone, fetch the file first (git fetch, or git checkout of that path)",
         )
     return done.stdout
+
+
+def remotes() -> list[str]:
+    """The names of the remotes, `origin` first."""
+    names = _git(["remote"]).stdout.decode("utf-8", "surrogateescape").split()
+    return sorted(names, key=lambda name: (name != "origin", name))
+
+
+def is_branch_name(name: str) -> bool:
+    """Whether a branch could have that name."""
+    return _git(["check-ref-format", "--branch", name]).returncode == 0
 
 
 def branches() -> list[tuple[str, str]]:
@@ -108,4 +135,4 @@ def branches() -> list[tuple[str, str]]:
 
 def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
     text = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-    return text.removeprefix("fatal: ") or f"exit code {done.returncode}"
+    return quote(text.removeprefix("fatal: ")) or f"exit code {done.returncode}"

@@ -5,6 +5,7 @@ failing rows only: most rows pass most checks, and writing sentences for them wo
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import msgspec
 import polars as pl
@@ -33,11 +34,16 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     facts: Facts
 
 
+@cache
 def all_checks() -> Registry[Check]:
     """The checks, in the order in which reports list them: by module, then as written there."""
-    if not len(CHECKS):
-        CHECKS.discover(pipeline.checks)
-    return CHECKS
+    CHECKS.discover(pipeline.checks)
+    ordered: Registry[Check] = Registry(CHECKS.kind)
+    # Whoever imported a module of checks before has registered it out of turn.
+    for one in sorted(CHECKS, key=lambda check: check.judge.__module__):
+        ordered.register(one.name, one)
+    ordered.freeze()
+    return ordered
 
 
 def judge(
@@ -46,6 +52,7 @@ def judge(
     suite: SuiteFrames,
     *,
     redact: Sequence[str] = (),
+    with_text: bool = True,
 ) -> Judged:
     """Judge one batch.
 
@@ -54,6 +61,7 @@ def judge(
         traces: the batch's frames.
         suite: the cases' frames.
         redact: regexes whose matches the sentences of a failure must not show.
+        with_text: False keeps free text of the traces out of them as well.
     """
     rows = (
         assigned.rows.lazy()
@@ -62,7 +70,7 @@ def judge(
         .join(suite.cases.lazy(), on="case_id", how="left", maintain_order="left")
         .collect()
     )
-    facts = Facts(rows, traces, suite, redact)
+    facts = Facts(rows, traces, suite, redact, with_text=with_text)
     checks = list(all_checks())
     judgements = [check.judge(facts) for check in checks]
     wide = _with_facts(rows, judgements)

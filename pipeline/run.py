@@ -2,12 +2,12 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 import polars as pl
@@ -20,12 +20,12 @@ from pipeline.cases.load import load_suite
 from pipeline.cases.model import Case, Suite
 from pipeline.cases.selection import select
 from pipeline.diff import Comparison, Limits, compare
-from pipeline.errors import CaseFileError, Fault, InputError, UsageError
+from pipeline.errors import CaseFileError, InputError
 from pipeline.flatten.suite import SuiteFrames, flatten_suite
 from pipeline.flatten.traces import flatten_traces
 from pipeline.git import git_head
 from pipeline.judge import all_checks, judge
-from pipeline.redact import redact_frame, redact_json, redact_texts
+from pipeline.redact import redact_frame, redact_json, redact_texts, redacting
 from pipeline.report.base import Writer, all_writers
 from pipeline.report.model import Report, View, build
 from pipeline.snapshot.files import Snapshot, read_snapshot, write_snapshot
@@ -60,7 +60,18 @@ OWN_WORDS: Final = (
     "definition_digest",
     "content_digest",
 )
-OWN_KEYS: Final = ("id", "traceFixture", "checks", "passPolicy", "evidencePolicy", "mode", "allowedVerdicts")
+# The same in a case definition, by path.
+OWN_VALUES: Final = (
+    ("id",),
+    ("evidencePolicy",),
+    ("passPolicy",),
+    ("knownFailure", "checks"),
+    ("toolArguments", "*", "mode"),
+)
+# What rows are put in order and told apart by; redacted once that is done, or redaction could change the result.
+KEYS: Final = ("trace_id", "file")
+# Written in lower case where it is flattened.
+LOWERED: Final = ("gatekeeper_status",)
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +122,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return self.report.summary.traces == 0
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - one argument per thing that a user may ask for
     cases: Path_ | Sequence[Path_] = DEFAULT_CASES,
     traces: Path_ | Sequence[Path_] = DEFAULT_TRACES,
     *,
@@ -189,7 +200,7 @@ def run(
         options: what to judge and how.
         out: folder for the outputs, or None.
         writers: which reports to write there.
-        progress: told the bytes read and the bytes in all, now and then.
+        progress: told the bytes read and the bytes in all, after every batch; 0 in all where that is not known.
     """
     started = time.time()
     suite, selected, inputs = prepare(options)
@@ -198,15 +209,20 @@ def run(
         noted = _Noted()
         suite_frames = flatten_suite(selected)
         all_cases = targets(suite.cases, selected)
-        noted.add_input_warnings(inputs, suite)
-        for batch in read_batches(inputs, options.from_format):
-            _judge_batch(batch, suite, suite_frames, all_cases, store, noted, with_text=options.with_text)
+        noted.add_input_warnings(inputs)
+        with redacting(suite.redact, with_text=options.with_text):
+            done, total = 0, _bytes_in_all(inputs) if progress is not None else 0
+            for batch in read_batches(inputs, options.from_format):
+                _judge_batch(batch, suite, suite_frames, all_cases, store, noted, with_text=options.with_text)
+                done += batch.bytes
+                if progress is not None:
+                    progress(done, total)
         store.add(_redacted(not_run_rows(_not_run(selected, noted, inputs), suite_frames.cases), suite))
         keys = store.keys()
         merged = merge(keys)
-        noted.add_warnings(merged.warnings, suite)
+        noted.add_warnings(merged.warnings)
         info = _info(suite, selected, keys, merged.rows, noted, with_text=options.with_text)
-        parts = store.in_order(merged.rows)
+        parts = (_with_redacted_keys(part, suite) for part in store.in_order(merged.rows))
         if out is None:
             snapshot = Snapshot(info=info, rows=pl.concat(list(parts)).lazy())
         else:
@@ -243,10 +259,22 @@ def prepare(options: Options) -> tuple[Suite, tuple[Case, ...], Inputs]:
         name = None if case.trace_fixture is None else fixture_name(case.trace_fixture)
         if name is not None and len(inputs.where(name)) > 1:
             raise InputError(
-                f"the traceFixture {name} of case {case.id} stands under {len(inputs.where(name))} of the trace folders",
+                f"the traceFixture {redact_texts([name], suite.redact)[0]} of case {case.id} stands under "
+                f"{len(inputs.where(name))} of the trace folders",
                 hint="give one folder, or name the files apart: it must be clear which one is judged",
             )
     return suite, selected, inputs
+
+
+def _bytes_in_all(inputs: Inputs) -> int:
+    """The size of the input; 0 where it cannot be known: of standard input, and of compressed files."""
+    if any(file.path is None or file.compression for file in inputs.files):
+        return 0
+    try:
+        return sum(Path(file.path).stat().st_size for file in inputs.files if file.path is not None)
+    except OSError:
+        # Reading will say what is wrong with the file.
+        return 0
 
 
 class _Noted:
@@ -260,12 +288,11 @@ class _Noted:
         self.cases_seen: set[str] = set()
         self.files_seen: set[str] = set()
 
-    def add_warnings(self, frame: pl.DataFrame, suite: Suite) -> None:
+    def add_warnings(self, frame: pl.DataFrame) -> None:
         self.warning_count += frame.height
-        rows = redact_frame(frame.lazy().head(LIST_LIMIT), suite.redact, keep=("kind",)).collect()
-        self.warnings = _first([*self.warnings, *(InputWarning(**row) for row in rows.iter_rows(named=True))])
+        self.warnings = _first([*self.warnings, *(InputWarning(**row) for row in _first_rows(frame))])
 
-    def add_input_warnings(self, inputs: Inputs, suite: Suite) -> None:
+    def add_input_warnings(self, inputs: Inputs) -> None:
         found = inputs.warnings
         columns = {
             "file": [one.file for one in found],
@@ -274,26 +301,22 @@ class _Noted:
             "kind": [one.kind for one in found],
             "message": [one.message for one in found],
         }
-        self.add_warnings(schemas.frame(schemas.Warnings, columns), suite)
+        self.add_warnings(schemas.frame(schemas.Warnings, columns))
 
-    def add_errors(self, frame: pl.DataFrame, suite: Suite) -> None:
-        # A record of two cases is one record.
-        frame = frame.drop("case_id").unique(maintain_order=True)
+    def add_errors(self, frame: pl.DataFrame) -> None:
+        # A record of two cases is one record; two records that read alike are two.
+        alike = pl.int_range(pl.len()).over(frame.columns).alias("alike")
+        frame = frame.with_columns(alike).drop("case_id").unique().drop("alike")
         self.error_count += frame.height
-        rows = redact_frame(frame.lazy().head(LIST_LIMIT), suite.redact).collect()
-        self.errors = _first([*self.errors, *(InputFault(**row) for row in rows.iter_rows(named=True))])
+        self.errors = _first([*self.errors, *(InputFault(**row) for row in _first_rows(frame))])
 
-    def add_unmatched(self, frame: pl.DataFrame, suite: Suite) -> None:
+    def add_unmatched(self, frame: pl.DataFrame) -> None:
         self.unmatched_count += frame.height
-        rows = redact_frame(frame.lazy().head(LIST_LIMIT), suite.redact).collect()
-        entries = [
-            Unmatched(file=row["file"], line=row["line"], trace_id=row["trace_id"], case_id=row["own_case_id"])
-            for row in rows.iter_rows(named=True)
-        ]
-        self.unmatched = _first([*self.unmatched, *entries])
+        rows = _first_rows(frame.rename({"own_case_id": "case_id"}))
+        self.unmatched = _first([*self.unmatched, *(Unmatched(**row) for row in rows)])
 
 
-def _judge_batch(
+def _judge_batch(  # noqa: PLR0913, PLR0917 - everything a batch touches, named
     batch: Batch,
     suite: Suite,
     suite_frames: SuiteFrames,
@@ -305,25 +328,31 @@ def _judge_batch(
 ) -> None:
     frames = flatten_traces(batch.traces, batch.unreadable, argument_tools=suite_frames.argument_tools)
     assigned = assign(frames, all_cases)
-    judged = judge(assigned, frames, suite_frames, redact=suite.redact)
+    judged = judge(assigned, frames, suite_frames, redact=suite.redact, with_text=with_text)
     for rows in (
         snapshot_rows(judged, frames, redact=suite.redact, with_text=with_text),
         error_rows(assigned, suite_frames.cases),
     ):
         noted.cases_seen.update(rows["case_id"].unique())
         store.add(_redacted(rows, suite))
-    noted.add_errors(assigned.errors, suite)
-    noted.add_unmatched(assigned.unmatched, suite)
-    noted.add_warnings(frames.warnings, suite)
+    noted.add_errors(assigned.errors)
+    noted.add_unmatched(assigned.unmatched)
+    noted.add_warnings(frames.warnings)
 
 
 def _redacted(rows: pl.DataFrame, suite: Suite) -> pl.DataFrame:
     if not suite.redact:
         return rows
     definitions = rows["definition"].unique().to_list()
-    hidden = [redact_json(text, suite.redact, keep=OWN_KEYS) for text in definitions]
+    hidden = [redact_json(text, suite.redact, keep=OWN_VALUES) for text in definitions]
     rows = rows.with_columns(pl.col("definition").replace_strict(definitions, hidden, return_dtype=pl.String))
-    return redact_frame(rows.lazy(), suite.redact, keep=(*OWN_WORDS, "definition")).collect()
+    keep = (*OWN_WORDS, *KEYS, "definition")
+    return redact_frame(rows.lazy(), suite.redact, keep=keep, any_case=LOWERED).collect()
+
+
+def _with_redacted_keys(rows: pl.DataFrame, suite: Suite) -> pl.DataFrame:
+    keep = [name for name in rows.columns if name not in KEYS]
+    return redact_frame(rows.lazy(), suite.redact, keep=keep).collect()
 
 
 def _not_run(selected: Sequence[Case], noted: _Noted, inputs: Inputs) -> dict[str, str]:
@@ -347,7 +376,7 @@ def _not_run(selected: Sequence[Case], noted: _Noted, inputs: Inputs) -> dict[st
     return reasons
 
 
-def _info(
+def _info(  # noqa: PLR0913 - everything the metadata are made of, named
     suite: Suite,
     selected: Sequence[Case],
     keys: pl.DataFrame,
@@ -368,9 +397,9 @@ def _info(
         unreadable_records=noted.error_count,
         input_warnings_count=noted.warning_count,
         text=with_text,
-        unmatched=tuple(noted.unmatched),
-        input_errors=tuple(noted.errors),
-        input_warnings=tuple(noted.warnings),
+        unmatched=_redacted_entries(noted.unmatched, suite),
+        input_errors=_redacted_entries(noted.errors, suite),
+        input_warnings=_redacted_entries(noted.warnings, suite),
     )
 
 
@@ -379,9 +408,31 @@ Entry = TypeVar("Entry", Unmatched, InputFault, InputWarning)
 
 def _first(entries: list[Entry]) -> list[Entry]:
     """The first entries by place, however the input was cut into batches."""
-    if len(entries) <= 1:
-        return entries
-    return sorted(entries, key=lambda entry: (entry.file, entry.line or 0, msgspec.json.encode(entry)))[:LIST_LIMIT]
+    return sorted(entries, key=_place)[:LIST_LIMIT]
+
+
+def _place(entry: Unmatched | InputFault | InputWarning) -> list[tuple[bool, str | int]]:
+    # Every entry begins with its file and line; what is absent comes first.
+    return [(False, 0) if value is None else (True, value) for value in msgspec.structs.astuple(entry)]
+
+
+def _first_rows(frame: pl.DataFrame) -> Iterable[dict[str, Any]]:
+    """The first rows by place, in the order of `_first`."""
+    return frame.sort(frame.columns, nulls_last=False).head(LIST_LIMIT).iter_rows(named=True)
+
+
+def _redacted_entries(entries: Sequence[Entry], suite: Suite) -> tuple[Entry, ...]:
+    if not suite.redact:
+        return tuple(entries)
+    fields = [msgspec.structs.asdict(entry) for entry in entries]
+    texts = [value for entry in fields for value in entry.values() if isinstance(value, str)]
+    hidden = iter(redact_texts(texts, suite.redact))
+    return tuple(
+        msgspec.structs.replace(
+            entry, **{name: next(hidden) for name, value in shown.items() if isinstance(value, str)}
+        )
+        for entry, shown in zip(entries, fields, strict=True)
+    )
 
 
 def _strict_faults(report: Report) -> tuple[str, ...]:

@@ -188,8 +188,9 @@ def search(pairs: pl.DataFrame, *, text: str, literal: str, pattern: str) -> pl.
     rows = pairs.select(
         pl.col(text).alias("text"), pl.col(literal).alias("literal"), pl.col(pattern).alias("pattern")
     ).with_row_index("row")
-    holds = pl.col("literal").is_null() | pl.col("text").str.contains(pl.col("literal"), literal=True)
-    candidates = rows.filter(pl.col("text").is_not_null() & holds)
+    # Over bytes, because the search over strings makes a regex of the literal where there is one row.
+    is_there = pl.col("text").cast(pl.Binary).bin.contains(pl.col("literal").cast(pl.Binary))
+    candidates = rows.filter(pl.col("text").is_not_null() & (pl.col("literal").is_null() | is_there))
     # A regex is compiled at every change of pattern, so equal ones must stand together.
     matched = (
         candidates.filter(pl.col("pattern").is_not_null())

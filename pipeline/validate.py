@@ -1,14 +1,21 @@
 """`validate`: case files, fixture coverage (R12) and fixture decoding (R13), without judging anything."""
 
-import msgspec
+from collections.abc import Iterator, Sequence
+from typing import Final
 
-from pipeline.assign import assign, targets
+import msgspec
+import polars as pl
+
+from pipeline.assign import Targets, assign, targets
 from pipeline.cases.fixtures import fixture_name
+from pipeline.cases.model import Suite
 from pipeline.cases.weak import weak_points
 from pipeline.errors import Fault
 from pipeline.flatten.traces import flatten_traces
+from pipeline.redact import redact_texts, redacting
 from pipeline.run import Options, prepare
-from pipeline.sources.read import read_batches
+from pipeline.sources.files import Inputs
+from pipeline.sources.read import Batch, read_batches
 
 
 class Validation(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,56 +47,71 @@ def validate(options: Options) -> Validation:
     """
     suite, selected, inputs = prepare(options)
     everything = targets(suite.cases, selected)
-    faults: list[Fault] = []
-    warnings = list(weak_points(suite))
-    covered: set[str] = set()
-    count = 0
-    for batch in read_batches(inputs, options.from_format):
+    found = _Found()
+    with redacting(suite.redact):
+        found.warnings += weak_points(suite)
+        for batch in read_batches(inputs, options.from_format):
+            found.add(batch, everything)
+    found.faults += _missing(suite, inputs, found.covered)
+    return Validation(
+        cases=len(suite.cases),
+        traces=found.traces,
+        faults=_redacted(found.faults, suite.redact),
+        warnings=_redacted(found.warnings, suite.redact),
+    )
+
+
+class _Found:
+    """What is found while reading."""
+
+    def __init__(self) -> None:
+        self.traces = 0
+        self.covered: set[str] = set()
+        self.faults: list[Fault] = []
+        self.warnings: list[Fault] = []
+
+    def add(self, batch: Batch, everything: Targets) -> None:
         frames = flatten_traces(batch.traces, batch.unreadable)
         assigned = assign(frames, everything)
-        count += frames.traces.height
-        covered.update(assigned.rows["case_id"])
-        broken = assigned.errors
-        covered.update(broken["case_id"].drop_nulls())
-        faults += [Fault(**row) for row in broken.drop("case_id").unique(maintain_order=True).iter_rows(named=True)]
-        warnings += [
-            Fault(file=row["file"], line=row["line"], path=row["path"], message=row["message"])
-            for row in frames.warnings.iter_rows(named=True)
-        ]
-        warnings += [
-            Fault(
-                file=row["file"],
-                line=row["line"],
-                path="$",
-                message="This trace belongs to no case; give it the caseId of one, or name it as a traceFixture.",
-            )
-            for row in assigned.unmatched.iter_rows(named=True)
-        ]
+        self.traces += frames.traces.height
+        self.covered.update(assigned.rows["case_id"])
+        self.covered.update(assigned.errors["case_id"].drop_nulls())
+        # A record of two cases is one record.
+        errors = assigned.errors.drop("case_id").unique(maintain_order=True)
+        self.faults += [Fault(**row) for row in errors.iter_rows(named=True)]
+        self.warnings += [Fault(**row) for row in frames.warnings.drop("kind").iter_rows(named=True)]
+        advice = "This trace belongs to no case; give it the caseId of one, or name it as a traceFixture."
+        unmatched = assigned.unmatched.select("file", "line", message=pl.lit(advice))
+        self.warnings += [Fault(**row) for row in unmatched.iter_rows(named=True)]
+
+
+def _missing(suite: Suite, inputs: Inputs, covered: set[str]) -> Iterator[Fault]:
+    """The cases without a trace, at the place where each is written."""
     for case in suite.cases:
         if case.id in covered:
             continue
         origin = suite.origins[case.id]
         if case.trace_fixture is None:
-            found, advice = (
-                "no trace of this case",
-                f"name its traceFixture, or give a trace the caseId {case.id}",
-            )
+            found, advice = "no trace of this case", f"name its traceFixture, or give a trace the caseId {case.id}"
         elif inputs.where(fixture_name(case.trace_fixture)):
             found, advice = "a file without a trace", f"save a trace to {case.trace_fixture}"
         else:
-            found, advice = (
-                "no such file in the traces given",
-                f"save a trace as {case.trace_fixture}, or correct the name",
-            )
-        path = f"{origin.path}.traceFixture" if case.trace_fixture else origin.path
-        faults.append(
-            Fault(
-                file=origin.file,
-                line=origin.line,
-                path=path,
-                expected="a trace fixture for every case",
-                found=found,
-                message=f"The case {case.id} has no trace; {advice}.",
-            ),
+            found = "no such file in the traces given"
+            advice = f"save a trace as {case.trace_fixture}, or correct the name"
+        yield Fault(
+            file=origin.file,
+            line=origin.line,
+            path=f"{origin.path}.traceFixture" if case.trace_fixture else origin.path,
+            expected="a trace fixture for every case",
+            found=found,
+            message=f"The case {case.id} has no trace; {advice}.",
         )
-    return Validation(cases=len(suite.cases), traces=count, faults=tuple(faults), warnings=tuple(warnings))
+
+
+_TEXTS: Final = ("file", "path", "expected", "found", "message")
+
+
+def _redacted(faults: Sequence[Fault], patterns: Sequence[str]) -> tuple[Fault, ...]:
+    """The faults without what the suite redacts, be it in the name of a file or in a keyword."""
+    hidden = iter(redact_texts([getattr(fault, name) for fault in faults for name in _TEXTS], patterns))
+    return tuple(msgspec.structs.replace(fault, **{name: next(hidden) for name in _TEXTS}) for fault in faults)

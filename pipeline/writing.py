@@ -1,6 +1,7 @@
 """Files written whole or not at all."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from pipeline.errors import OutputError
@@ -22,7 +23,9 @@ def write_file(path: Path, data: bytes) -> Path:
         beside.write_bytes(data)
         os.replace(beside, path)  # noqa: PTH105 - the name says that it replaces
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        # What kept the file from being written may keep it from being removed.
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise OutputError(
             f"cannot write {path}: {error.strerror or error}",
             hint="name another folder with --out, or make room and give permission there",

@@ -26,8 +26,7 @@ from pipeline.text import (
 )
 
 # How long an example takes depends on the machine; what it gives does not.
-settings.register_profile("text", deadline=None)
-settings.load_profile("text")
+untimed = settings(deadline=None)
 
 HOSTILE = (
     "aAzZ09._-~~**``\\\\!?; \t\n\r\x0b\x00"
@@ -43,7 +42,7 @@ hostile_texts = st.text(st.sampled_from(HOSTILE), max_size=24) | st.text(max_siz
 
 def evaluated(function: Callable[[pl.Expr], pl.Expr], *texts: str | None) -> list[object]:
     frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
-    return frame.select(function(pl.col("text")))["text"].to_list()
+    return frame.select(function(pl.col("text"))).to_series().to_list()
 
 
 def found(kind: str, pairs: list[tuple[str, str]]) -> list[bool]:
@@ -59,7 +58,7 @@ def found(kind: str, pairs: list[tuple[str, str]]) -> list[bool]:
     return search(frame, text="text", literal="needle", pattern="pattern").to_list()
 
 
-# --- normalisation -----------------------------------------------------------------------------------------------
+# --- normalisation ------------------------------------------------------------------------------------------
 
 NORMALISED = {
     "full width is half width": ("ＨＴＴＰ５０３", "http503"),
@@ -75,6 +74,7 @@ NORMALISED = {
     "byte-order mark and soft hyphen": ("\ufeffpo\u00adol", "pool"),
     "direction marks": ("\u202epool\u202c", "pool"),
     "variation selector and grapheme joiner": ("po\ufe0fo\u034fl", "pool"),
+    "a format character that is not ignorable": ("po\ufff9ol", "pool"),
     "a Hangul filler": ("po\u3164ol", "pool"),
     "a mark parted from its letter by an invisible": ("e\u200b\u0301", "\u00e9"),
     "escaped punctuation": (r"max\_connections \#1 \[x\]", "max_connections #1 [x]"),
@@ -96,6 +96,7 @@ NORMALISED = {
     "no space between CJK and Latin": ("服务 mysql 连接 503 个", "服务mysql连接503个"),
     "no space beside CJK punctuation": ("pool 「full」 。 ok", "pool「full」。ok"),
     "no space beside kana, Hangul and the prolonged sound mark": ("サーバ ー x 서버 y", "サーバーx서버y"),
+    "no space beside a compatibility form of CJK punctuation": ("a \ufe45 b", "a\ufe45b"),
     "an ideographic space": ("pool　full　连接", "pool full连接"),
     "full-width punctuation is ASCII, its spacing goes on the CJK side": ("耗尽， ok： 池", "耗尽, ok:池"),
     "a space between Latin letters stays": ("pool 连 a b", "pool连a b"),
@@ -122,13 +123,15 @@ def test_no_texts_are_no_texts() -> None:
 
 
 @given(st.lists(hostile_texts, min_size=1, max_size=20))
-@example(["か゛", "ᄀ ᅡ", "q゙ ̴ B", "中´ ゙", "~*~~", "\\\\*\\.", "e\u200b\u0301 中"])
+@untimed
+@example(["か゛", "ᄀ ᅡ", "q゙ ̴ B", "q\u3099*\u0334 B", "中´ ゙", "~*~~", "\\\\*\\.", "e\u200b\u0301 中"])
 def test_normalise_is_idempotent(texts: list[str]) -> None:
     once = normalise_texts(texts)
     assert normalise_texts(once) == once
 
 
 @given(st.lists(hostile_texts, max_size=20))
+@untimed
 def test_what_a_text_becomes_does_not_depend_on_its_neighbours(texts: list[str]) -> None:
     assert normalise_texts(texts) == [normalise_texts([text])[0] for text in texts]
 
@@ -156,11 +159,12 @@ def normalised_slowly(text: str) -> str:
 
 
 @given(st.lists(st.text(st.sampled_from(HOSTILE), max_size=24), min_size=1, max_size=20))
+@untimed
 def test_normalise_is_the_steps_of_the_contract_in_their_order(texts: list[str]) -> None:
     assert normalise_texts(texts) == [normalised_slowly(text) for text in texts]
 
 
-# --- what a writer may do to a text without changing it ------------------------------------------------------------
+# --- what a writer may do to a text without changing it -----------------------------------------------------
 
 WRITTEN = "abZ Ké5503.1-_:(ß連接池，。サーバーがプ각서가 "
 INVISIBLE = ("\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u034f", "\ufe0f")
@@ -202,33 +206,42 @@ DISGUISES: dict[str, Callable[[str, random.Random], str]] = {
 }
 
 
-@pytest.mark.parametrize("disguise", DISGUISES.values(), ids=DISGUISES)
-@given(
-    st.text(st.sampled_from(WRITTEN), max_size=30),
-    st.integers(0, 29),
-    st.integers(1, 6),
-    st.text(st.sampled_from(WRITTEN), min_size=1, max_size=3),
-    st.randoms(use_true_random=False),
+written = st.text(st.sampled_from(WRITTEN), max_size=30)
+# A text, and a keyword that is mostly a piece of it.
+written_pairs = st.lists(
+    written.flatmap(
+        lambda text: st.tuples(
+            st.builds(lambda start, length: text[start : start + length], st.integers(0, len(text)), st.integers(1, 6))
+            | st.text(st.sampled_from(WRITTEN), min_size=1, max_size=3),
+            st.just(text),
+        )
+    ).filter(lambda pair: pair[0].strip() != ""),
+    min_size=1,
+    max_size=20,
 )
+
+
+@pytest.mark.parametrize("disguise", DISGUISES.values(), ids=DISGUISES)
+@given(written_pairs, st.randoms(use_true_random=False))
+@settings(untimed, max_examples=20)
 def test_a_disguise_never_changes_what_is_found(
-    disguise: Callable[[str, random.Random], str],
-    text: str,
-    start: int,
-    length: int,
-    other: str,
-    chance: random.Random,
+    disguise: Callable[[str, random.Random], str], pairs: list[tuple[str, str]], chance: random.Random
 ) -> None:
-    disguised = disguise(text, chance)
-    needles = [needle for needle in (text[start : start + length], other) if normalise_texts([needle]) != [""]]
-
-    as_written = found("plain", [(needle, text) for needle in needles])
-
-    assert found("plain", [(needle, disguised) for needle in needles]) == as_written
-    assert found("plain", [(disguise(needle, chance), text) for needle in needles]) == as_written
-    assert normalise_texts([disguised]) == normalise_texts([text])
+    as_written = found("plain", pairs)
+    assert found("plain", [(keyword, disguise(text, chance)) for keyword, text in pairs]) == as_written
+    assert found("plain", [(disguise(keyword, chance), text) for keyword, text in pairs]) == as_written
 
 
-# --- searching -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("disguise", DISGUISES.values(), ids=DISGUISES)
+@given(st.lists(written, min_size=1, max_size=20), st.randoms(use_true_random=False))
+@settings(untimed, max_examples=20)
+def test_a_disguised_text_is_normalised_to_the_same(
+    disguise: Callable[[str, random.Random], str], texts: list[str], chance: random.Random
+) -> None:
+    assert normalise_texts([disguise(text, chance) for text in texts]) == normalise_texts(texts)
+
+
+# --- searching ----------------------------------------------------------------------------------------------
 
 # kind, keyword, text, is it there
 SEARCHES = {
@@ -383,7 +396,7 @@ small_pairs = st.lists(st.tuples(small_needles, small_texts), min_size=1, max_si
 
 @pytest.mark.parametrize("kind", ["plain", "word"])
 @given(small_pairs)
-@settings(max_examples=200)
+@settings(untimed, max_examples=100)
 def test_search_equals_look_arounds(kind: str, pairs: list[tuple[str, str]]) -> None:
     pairs = list(zip(*(normalise_texts(column) for column in zip(*pairs, strict=True)), strict=True))
     assert found(kind, pairs) == [found_slowly(kind, needle, text) for needle, text in pairs]
@@ -391,6 +404,7 @@ def test_search_equals_look_arounds(kind: str, pairs: list[tuple[str, str]]) -> 
 
 @pytest.mark.parametrize("kind", ["plain", "word", "regex"])
 @given(small_pairs, st.randoms(use_true_random=False))
+@untimed
 def test_search_does_not_depend_on_the_order_of_rows_nor_on_duplicates(
     kind: str, pairs: list[tuple[str, str]], chance: random.Random
 ) -> None:
@@ -400,7 +414,7 @@ def test_search_does_not_depend_on_the_order_of_rows_nor_on_duplicates(
     assert found(kind, shuffled) == [expected[pair] for pair in shuffled]
 
 
-# --- sentences ---------------------------------------------------------------------------------------------------------
+# --- sentences ----------------------------------------------------------------------------------------------
 
 SENTENCES = {
     "one": ("The pool is full", ["The pool is full"]),
@@ -447,11 +461,13 @@ def sentences_slowly(text: str) -> list[str]:
 
 
 @given(st.text(st.sampled_from("ab中.!?;。！？； \n\r\x0b\x0c\x85\u2028\u2029\u3000"), max_size=40))
+@untimed
 def test_sentences_equal_a_walk_over_the_characters(text: str) -> None:
     assert evaluated(sentences, text) == [sentences_slowly(text)]
 
 
 @given(hostile_texts)
+@untimed
 def test_sentences_lose_nothing_but_white_space(text: str) -> None:
     (pieces,) = evaluated(lambda column: sentences(column).list.join(""), text)
     spaces = r"[\s\x85]"
@@ -505,9 +521,15 @@ def test_width_is_an_unsigned_integer() -> None:
     assert pl.DataFrame({"text": ["池"]}).select(width(pl.col("text"))).schema["text"] == pl.UInt32
 
 
-# --- the sentences that count ----------------------------------------------------------------------------------------------
+# --- the sentences that count -------------------------------------------------------------------------------
 
-SCHEMA = {"case": pl.String, "trial": pl.Int64, "said": pl.String, "asked": pl.String, "allowed": pl.List(pl.String)}
+SCHEMA = {
+    "case": pl.String(),
+    "trial": pl.Int64(),
+    "said": pl.String(),
+    "asked": pl.String(),
+    "allowed": pl.List(pl.String),
+}
 Row = tuple[str, int, str | None, str | None, list[str] | None]
 
 
@@ -539,7 +561,7 @@ COUNTING = {
     "an excused text, another sentence": (
         "Evidence is insufficient so far. The pool is exhausted.",
         None,
-        ["x", "is insufficient"],
+        ["unable", "is insufficient"],
         ["the pool is exhausted"],
     ),
     "an excused text that is not there": (
@@ -628,6 +650,7 @@ def counting_slowly(text: str, question: str, excused: list[str]) -> list[str]:
 
 
 @given(st.lists(st.tuples(phrases, phrases, excuses), max_size=8))
+@untimed
 def test_counting_sentences_equal_a_loop_over_rows(rows: list[tuple[str, str, list[str]]]) -> None:
     questions = normalise_texts([question for _, question, _ in rows])
     given_rows: list[Row] = [

@@ -3,19 +3,22 @@
 import difflib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
+import pipeline
 from pipeline.checks.base import Check
 from pipeline.judge import all_checks
 from tools.markdown import anchor, code, fence, table
 
 # Keys of a fixture's case that say nothing about the check.
 NOT_ABOUT_THE_CHECK: Final = ("id", "question", "traceFixture", "tags")
+NOT_ABOUT_THE_CASE: Final = ("schemaVersion", "suite", "cases")
 _EXAMPLE: Final = re.compile(r"^(Passes|Fails): ", re.MULTILINE)
+_STORY: Final = re.compile(r"# [^:]+: (.*)")
 
 
 def checks_table() -> str:
@@ -32,36 +35,54 @@ def check_sections(fixtures: Path) -> str:
     Args:
         fixtures: the folder that holds one folder per check: `case.yaml`, `pass.json`, `fail.json`.
     """
-    return "\n\n".join("\n\n".join(_section(check, fixtures / check.name)) for check in all_checks())
+    said = _sentences(fixtures)
+    return "\n\n".join("\n\n".join(_section(check, fixtures / check.name, said)) for check in all_checks())
 
 
-def _section(check: Check, fixture: Path) -> Iterator[str]:
+def _sentences(fixtures: Path) -> Mapping[tuple[str, str], str]:
+    """What the failing fixtures are told, by case and check: one run for all of them."""
+    cases = sorted(fixtures.glob("*/case.yaml"))
+    if not cases:
+        return {}
+    run = pipeline.evaluate(cases, [case.with_name("fail.json") for case in cases])
+    return {(case.case_id, failed.check): failed.message for case in run.report.cases for failed in case.failed_checks}
+
+
+def _section(check: Check, fixture: Path, said: Mapping[tuple[str, str], str]) -> Iterator[str]:
     yield f"## {check.name}"
     yield f"Serves {check.serves}."
     yield _EXAMPLE.sub(r"- \1: ", check.page)
-    if (fixture / "case.yaml").exists():
-        yield f"Its fixtures, `fixtures/checks/{check.name}/`. The case asks:"
-        yield fence(_asked(fixture / "case.yaml"), "yaml")
-        yield f"{code('pass.json')} passes. With this change, {code('fail.json')} fails:"
-        yield fence(_difference(fixture / "pass.json", fixture / "fail.json"), "diff")
+    if not (fixture / "case.yaml").exists():
+        return
+    text = (fixture / "case.yaml").read_text("utf-8")
+    written: dict[str, Any] = yaml.safe_load(text)
+    (case,) = written["cases"]
+    story = _STORY.match(text)
+    yield f"**Its fixtures** in `fixtures/checks/{check.name}/`{f': {story[1]}' if story else '.'}"
+    asked = _asked(written, case)
+    if asked:
+        yield f"The case asks:\n\n{fence(_yaml(asked), 'yaml')}"
+    yield f"{code('pass.json')} passes, {code('fail.json')} fails. The difference:"
+    yield fence(_difference(fixture / "pass.json", fixture / "fail.json"), "diff")
+    yield f"What the report says:\n\n{fence(said[case['id'], check.name], 'text')}"
 
 
-def _asked(file: Path) -> str:
-    """What the case of a fixture asks, as short YAML; keys of the whole file only where they are set."""
-    written: dict[str, Any] = yaml.safe_load(file.read_text("utf-8"))
-    case: dict[str, Any] = {}
-    if "cases" in written:
-        case = {key: value for key, value in written.items() if key not in {"schemaVersion", "suite", "cases"}}
-        written = written["cases"][0]
-    case |= {key: value for key, value in written.items() if key not in NOT_ABOUT_THE_CHECK}
-    return str(yaml.safe_dump(case, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None))
+def _asked(written: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, Any]:
+    """What a case asks: keys of the whole file where they are set, no list that asks for nothing."""
+    around = {key: value for key, value in written.items() if key not in NOT_ABOUT_THE_CASE}
+    own = {key: value for key, value in case.items() if key not in NOT_ABOUT_THE_CHECK and value != []}
+    return around | own
+
+
+def _yaml(value: Mapping[str, Any]) -> str:
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None))
 
 
 def _difference(passing: Path, failing: Path) -> str:
     """The changed lines between two traces, with a line around them."""
     before, after = (_lines(file) for file in (passing, failing))
-    lines = list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]
-    return "\n".join("…" if line.startswith("@@") else line for line in lines[1:])
+    lines = list(difflib.unified_diff(before, after, n=1, lineterm=""))[3:]
+    return "\n".join("…" if line.startswith("@@") else line for line in lines)
 
 
 def _lines(file: Path) -> list[str]:

@@ -12,8 +12,8 @@ from unittest import mock
 import msgspec
 
 WIDTH: Final = 100
-_ENVIRONMENT: Final = {"COLUMNS": str(WIDTH), "TERM": "dumb", "NO_COLOR": "1"}
-# Automation services and some shells ask for colours, whatever the output is.
+# Automation services and some shells ask for colours, or say that the output is a terminal.
+_ASK_FOR_COLOUR: Final = ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _END_OF_LINE: Final = re.compile(r"[ \t]+$", re.MULTILINE)
 
@@ -32,6 +32,12 @@ class Said(msgspec.Struct, frozen=True):
     stderr: str
 
 
+def plain_environment() -> dict[str, str]:
+    """This process's environment, as of a user without a terminal."""
+    kept = {name: value for name, value in os.environ.items() if name not in _ASK_FOR_COLOUR}
+    return {**kept, "COLUMNS": str(WIDTH), "TERM": "xterm", "NO_COLOR": "1"}
+
+
 def say(command: str, *, folder: Path | None = None, stdin: bytes = b"") -> Said:
     """Run `diagnosis-eval`.
 
@@ -43,10 +49,10 @@ def say(command: str, *, folder: Path | None = None, stdin: bytes = b"") -> Said
     from pipeline.cli import main
 
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    given = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)), encoding="utf-8")  # type: ignore[arg-type] # it reads
+    given = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)), encoding="utf-8")
     exit_code: object = 0
     with (
-        mock.patch.dict(os.environ, _ENVIRONMENT),
+        mock.patch.dict(os.environ, plain_environment(), clear=True),
         mock.patch("sys.stdin", given),
         contextlib.chdir(folder or Path.cwd()),
         contextlib.redirect_stdout(out),

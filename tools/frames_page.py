@@ -46,7 +46,12 @@ def _table(columns: Mapping[str, Column]) -> str:
     return table(
         HEADERS,
         [
-            (code(name) + (" (key)" if one.key else ""), _type(one.dtype), "yes" if one.nullable else "", one.description)
+            (
+                code(name) + (" (key)" if one.key else ""),
+                _type(one.dtype),
+                "yes" if one.nullable else "",
+                one.description,
+            )
             for name, one in columns.items()
         ],
     )

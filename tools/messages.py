@@ -23,6 +23,7 @@ HEAD: Final = """\
 # `python -m tools.messages`, and read what it has written: is it true, and does it say what to do?
 #
 # files: a text, {hex: bytes}, {link: target}, null for none of that name; a name that ends in / is a folder.
+# before: commands that come first, and whose output nobody reads.
 # change: in a file of the base, what stands there and what takes its place; null removes the line.
 """
 SHOWN_WIDTH: Final = 160
@@ -39,6 +40,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         change: by file of the base, what stands there and what takes its place; None removes the line.
         files: further files, by name.
         stdin: what standard input holds.
+        before: commands that come first, and that nobody reads.
         command: what follows the program's name.
         exit: the exit code.
         stdout: standard output, exactly.
@@ -49,6 +51,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     change: dict[str, dict[str, str | None]] = {}
     files: dict[str, Content] = {}
     stdin: str = ""
+    before: list[str] = []
     command: str = "run"
     exit: int = 0
     stdout: str = ""
@@ -92,6 +95,8 @@ def play(scenario: Scenario, base: Mapping[str, str], folder: Path) -> Said:
             files[name] = text.replace(old, new, 1) if new is not None else _without_line(text, old)
     for name, content in {**files, **scenario.files}.items():
         _place(folder / name, content, folder=name.endswith("/"))
+    for command in scenario.before:
+        say(command, folder=folder)
     said = say(scenario.command, folder=folder, stdin=scenario.stdin.encode())
     here = f"{os.path.realpath(folder)}/"
     return Said(said.exit_code, said.stdout.replace(here, ""), said.stderr.replace(here, ""))
@@ -141,7 +146,9 @@ def _section(scenario: Scenario) -> str:
     if scenario.stdin:
         parts.append(f"On standard input:\n\n{_shown('-.json', scenario.stdin)}")
     said = "".join(text.strip("\n") + "\n" for text in (scenario.stdout, scenario.stderr) if text)
-    parts.append(fence(f"$ diagnosis-eval {scenario.command}\n{_cut(said)}$ echo $?\n{scenario.exit}", "console"))
+    typed = "".join(f"$ diagnosis-eval {command} > /dev/null\n" for command in scenario.before)
+    typed += f"$ diagnosis-eval {scenario.command}\n"
+    parts.append(fence(f"{typed}{_cut(said)}$ echo $?\n{scenario.exit}", "console"))
     return "\n\n".join(parts)
 
 
@@ -168,7 +175,7 @@ def _cut(text: str) -> str:
 class _Dumper(yaml.SafeDumper):
     """Long texts as they are, line by line."""
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML asks for each value
         """Write equal values out: an alias would have to be looked up."""
         return True
 

@@ -1,8 +1,8 @@
 """Tables of the keys of a format, from the structs that declare it and from their docstrings."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 import msgspec.inspect as mi
@@ -10,7 +10,7 @@ import msgspec.inspect as mi
 from tools.docstrings import attributes, summary
 from tools.markdown import anchor, code, table
 
-NUMBERS_ALL = (-(2**63), 2**63 - 1)
+NUMBERS_ALL: Final = (-(2**63), 2**63 - 1)
 
 
 def structs_below(top: type[msgspec.Struct]) -> list[mi.StructType]:
@@ -48,31 +48,19 @@ def heading(cls: type) -> str:
 
 def words(declared: mi.Type) -> str:
     """A declared type in words; that null stands for nothing goes without saying."""
-    if isinstance(declared, mi.UnionType):
-        options = [option for option in declared.types if not isinstance(option, mi.NoneType)]
-        *first, last = dict.fromkeys(words(option) for option in options)
-        return f"{', '.join(first)} or {last}" if first else last
-    if isinstance(declared, mi.Metadata):
-        return words(declared.type)
-    if isinstance(declared, mi.StructType):
-        return f"[object]({anchor(heading(declared.cls))})"
-    if isinstance(declared, mi.ListType | mi.VarTupleType):
-        inner = words(declared.item_type)
-        inner = f"({inner})" if " or " in inner else inner
-        return f"{'non-empty list' if declared.min_length else 'list'} of {inner}"
-    if isinstance(declared, mi.LiteralType):
-        return " or ".join(code(str(value)) for value in declared.values)
-    if isinstance(declared, mi.IntType | mi.FloatType):
-        return _number(declared)
-    return _SIMPLE[type(declared)]
+    return _WORDS[type(declared)](declared)
 
 
-_SIMPLE: Mapping[type[mi.Type], str] = {
-    mi.StrType: "text",
-    mi.BoolType: "true or false",
-    mi.AnyType: "anything",
-    mi.DictType: "object",
-}
+def _union(declared: mi.UnionType) -> str:
+    options = [option for option in declared.types if not isinstance(option, mi.NoneType)]
+    *first, last = dict.fromkeys(words(option) for option in options)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _list(declared: mi.ListType | mi.VarTupleType) -> str:
+    inner = words(declared.item_type)
+    inner = f"({inner})" if " or " in inner else inner
+    return f"{'non-empty list' if declared.min_length else 'list'} of {inner}"
 
 
 def _number(declared: mi.IntType | mi.FloatType) -> str:
@@ -83,6 +71,22 @@ def _number(declared: mi.IntType | mi.FloatType) -> str:
     if most is None or most == NUMBERS_ALL[1]:
         return f"{kind}, {least:g} or more"
     return f"{kind} from {least:g} to {most:g}"
+
+
+_WORDS: Final[Mapping[type[mi.Type], Callable[[Any], str]]] = {
+    mi.StrType: lambda _: "text",
+    mi.BoolType: lambda _: "true or false",
+    mi.AnyType: lambda _: "anything",
+    mi.DictType: lambda _: "object",
+    mi.IntType: _number,
+    mi.FloatType: _number,
+    mi.LiteralType: lambda declared: " or ".join(code(str(value)) for value in declared.values),
+    mi.StructType: lambda declared: f"[object]({anchor(heading(declared.cls))})",
+    mi.ListType: _list,
+    mi.VarTupleType: _list,
+    mi.UnionType: _union,
+    mi.Metadata: lambda declared: words(declared.type),
+}
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -165,4 +169,4 @@ def default(field: mi.Field) -> str:
     value: Any = field.default
     if isinstance(value, msgspec.Struct):
         return "its own defaults"
-    return code(cast("str", msgspec.json.encode(value).decode()).replace(",", ", "))
+    return code(msgspec.json.encode(value).decode().replace(",", ", "))

@@ -9,7 +9,7 @@ from pipeline.checks.base import Facts, Judgement, check, counted, joined, liste
 def answer_present(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes the facts
     """There is a final answer.
 
-    Asked of every case. An absent, null or blank `finalAnswer` is no answer.
+    Asked of every trace. An absent, null or blank `finalAnswer` is no answer.
 
     Why it matters: a run that says nothing also leaks nothing and claims nothing wrong, so without this check an
     agent that died half-way could look clean.
@@ -30,13 +30,14 @@ def answer_present(facts: Facts) -> Judgement:  # noqa: ARG001 - every check tak
 def root_cause_keywords(facts: Facts) -> Judgement:
     """The answer names the root cause: enough of the expected keywords stand in it.
 
-    Asked where `rootCauseKeywords` is not empty. Every entry counts once, whichever of its synonyms is found;
-    the share of entries found must reach `minKeywordCoverage`. Under verdict REJECT too.
+    Asked where `rootCauseKeywords` is not empty, under verdict REJECT too. Every entry counts once, whichever of its
+    synonyms is found, and the share of entries found must reach `minKeywordCoverage`. Letter case, Markdown, full-width
+    forms and spacing make no difference; a digit at the edge of a keyword has no further digit beside it.
 
     Why it matters: this is what "the diagnosis is right" means here. It is lexical: it sees words, not truth.
 
-    Passes: keywords `[[connection pool, 连接池], exhausted]`, answer "The connection pool is exhausted."
-    Fails: the same keywords at coverage 1.0, answer "The database is slow."
+    Passes: keywords `[[connection pool, 连接池], exhausted]`, answer "The **Connection Pool** is exhausted."
+    Fails: the same keywords at coverage 1.0, answer "The connection pool is too small."
     """
     entries = pl.col("keyword_entries")
     found = pl.col("root_cause_found").list.len()
@@ -60,7 +61,8 @@ def root_cause_keywords(facts: Facts) -> Judgement:
 def forbidden_answer_keywords(facts: Facts) -> Judgement:
     """The answer says nothing that the case forbids.
 
-    Asked where `forbiddenAnswerKeywords` is not empty. A negation counts too: the check sees words only.
+    Asked where `forbiddenAnswerKeywords` is not empty. One entry that stands in the answer is enough to fail. A
+    negation counts too ("do not restart the database"): the check sees words only.
 
     Why it matters: some wrong answers are known in advance, such as advice that would make the incident worse.
 
@@ -80,10 +82,11 @@ def forbidden_answer_keywords(facts: Facts) -> Judgement:
 def forbidden_confirmed_claims(facts: Facts) -> Judgement:
     """The answer states no claim that the case knows to be unsupported.
 
-    Asked where `forbiddenConfirmedClaims` is not empty.
+    Asked where `forbiddenConfirmedClaims` is not empty. Entries are written and searched like keywords; a verdict
+    does not matter.
 
     Why it matters: the Composer must filter what the Verifier did not support. A claim that is known to be wrong for
-    this fixture and stands in the answer has slipped through the whole chain.
+    this case and stands in the answer has slipped through the whole chain.
 
     Passes: forbidden `[primary failed over]`, answer "Replication lag rose after a long transaction."
     Fails: the same, answer "Lag rose because the primary failed over."
@@ -93,16 +96,16 @@ def forbidden_confirmed_claims(facts: Facts) -> Judgement:
         purpose="forbidden-claim",
         prefix="forbidden_claim",
         expected="no forbidden confirmed claim in the answer",
-        message="the answer states a claim that must not be confirmed: {}",
+        message="the answer states what must not be confirmed: {}",
     )
 
 
 @check("raw-protocol-leak", serves="R30, R31")
 def raw_protocol_leak(facts: Facts) -> Judgement:
-    """No raw Executor protocol reaches the user.
+    r"""No raw Executor protocol reaches the user.
 
     Asked where `audit.required` is true, whatever the Composer did: fallback rendering is no excuse. The markers are
-    the file's `protocolMarkers`.
+    the case file's `protocolMarkers`; they are found in any letter case and behind Markdown (`claim\_id`).
 
     Why it matters: an answer with `evidence_bindings` in it is the Executor's JSON, unverified and unreadable.
 

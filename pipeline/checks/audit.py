@@ -37,7 +37,8 @@ def audit_fields_present(facts: Facts) -> Judgement:  # noqa: ARG001 - every che
 def gatekeeper_verdict_conflict(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes the facts
     """No trace passes verification after the Gatekeeper failed it.
 
-    Asked of every case. The Gatekeeper's status is compared trimmed and in any case, the verdict exactly.
+    Asked of every trace. The Gatekeeper's status is compared trimmed and in any letter case, the verdict exactly. A
+    trace without a Gatekeeper or without a verdict contradicts nothing.
 
     Why it matters: a PASS over a Gatekeeper failure means that the audit layer can no longer be trusted.
 
@@ -60,7 +61,7 @@ def claim_checks_auditable(facts: Facts) -> Judgement:
 
     Asked where `audit.claimChecks` is true or `audit.minClaimChecks` is set. There are at least `minClaimChecks`
     (default 1), each has `claim_id`, `verification` and `detail`, and the verification is a value of the Verifier
-    contract, compared exactly.
+    contract, compared exactly. It fails where `claim_checks` is absent, even with a minimum of 0.
 
     Why it matters: a verdict is only as good as the claim checks that one can read behind it.
 
@@ -92,9 +93,7 @@ def claim_checks_auditable(facts: Facts) -> Judgement:
     count, least = pl.col("claim_check_count"), pl.col("min_claim_checks")
     reasons = pl.concat_list(
         pl.when(count.is_null()).then(pl.lit("claim_checks is absent")),
-        pl.when(count < least).then(
-            pl.format("there are {} where at least {} must be", counted(count, "claim check"), least),
-        ),
+        pl.when(count < least).then(pl.format("too few of them: {} of at least {}", count, least)),
         joined(pl.col("claim_faults")),
     ).list.drop_nulls()
     return Judgement(
@@ -116,7 +115,8 @@ def composer_auditable(facts: Facts) -> Judgement:  # noqa: ARG001 - every check
     """The Composer recorded whether it rendered parsed output or the fallback.
 
     Asked where `audit.composer` is true. What is read: `parsed`, `fallback`, `fallback_used`, `mode`, `status`,
-    `rendering`. Saying both contradicts itself and fails.
+    `rendering`, and a `composer_output` that is just text. An absent one fails, one that says nothing of it too, and
+    one that says both.
 
     Why it matters: an answer rendered by the fallback skipped the filter, which a reviewer must be able to see.
 
@@ -145,13 +145,14 @@ def claim_bindings(facts: Facts) -> Judgement:
     """Every executor claim binds evidence that was really gathered, and every claim check judges a known claim.
 
     Asked where `audit.claimBindings` is true. Each of `executorOutput.claims` has an id and at least one evidence
-    binding, each binding names a tool in `toolInvocations`, and the `claim_id` of each claim check is that of such
-    a claim. It fails where the claims or the claim checks are absent.
+    binding, each binding names a tool in `toolInvocations` (a call that failed was called, a mention in the trace
+    summary was not), and the `claim_id` of each claim check is that of such a claim. Names and ids are compared
+    exactly. It fails where the claims or the claim checks are absent.
 
     Why it matters: a claim bound to a tool that was never called is invented evidence.
 
-    Passes: a claim bound to `searchLogs`, which was called
-    Fails: a claim bound to `queryMysqlStatus`, which was not
+    Passes: `{"claim_id": "c1", "evidence_bindings": [{"toolName": "searchLogs"}]}` and a call of `searchLogs`
+    Fails: the same claim, calls of `queryMysqlStatus` only
     """
     tools = facts.calls.drop_nulls("tool").group_by("row").agg(called_tools=pl.col("tool").unique())
     claim = pl.coalesce(pl.format("claim {}", shown(pl.col("claim_id"))), _place("claims"))
@@ -219,7 +220,8 @@ def claim_bindings(facts: Facts) -> Judgement:
 def unsupported_claims(facts: Facts) -> Judgement:
     """No more claims are unsupported or contradicted than the case allows.
 
-    Asked where `audit.maxUnsupportedClaims` is set. It fails where `claim_checks` is absent.
+    Asked where `audit.maxUnsupportedClaims` is set. What counts are the claim checks whose `verification` is
+    `unsupported` or `contradicted`. It fails where `claim_checks` is absent.
 
     Why it matters: a rising share of unsupported claims shows a worse Executor long before a verdict flips.
 

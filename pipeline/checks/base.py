@@ -15,12 +15,13 @@ import polars as pl
 from pipeline import text
 from pipeline.flatten.suite import SuiteFrames
 from pipeline.flatten.traces import TraceFrames
-from pipeline.redact import redact_frame
+from pipeline.redact import redact_frame, redacted_part
 from pipeline.registry import Registry
 
 # Names and values quoted from a trace in a message are cut here; lists of them after so many entries.
 SHOWN_CHARACTERS: Final = 120
 SHOWN_ENTRIES: Final = 20
+LEFT_OUT: Final = "(text left out)"
 
 NAMELESS: Final = "a call without a name"
 
@@ -99,6 +100,7 @@ class Facts:
         traces: the batch's frames.
         suite: the cases' frames.
         redact: regexes whose matches no sentence may show.
+        with_text: False keeps free text of the traces out of the sentences.
     """
 
     def __init__(
@@ -107,11 +109,14 @@ class Facts:
         traces: TraceFrames,
         suite: SuiteFrames,
         redact: Sequence[str] = (),
+        *,
+        with_text: bool = True,
     ) -> None:
         self.rows = rows.lazy()
         self._traces = traces
         self._suite = suite
         self._redact = tuple(redact)
+        self._with_text = with_text
 
     def redacted(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """A frame of facts as sentences may quote it.
@@ -120,6 +125,10 @@ class Facts:
         longer be recognised.
         """
         return redact_frame(frame, self._redact)
+
+    def free_text(self, value: pl.Expr) -> pl.Expr:
+        """Free text of a trace as sentences may quote it: a run without text (`--no-text`) does not."""
+        return value if self._with_text else pl.when(value.is_not_null()).then(pl.lit(LEFT_OUT))
 
     def child(self, frame: pl.DataFrame, *columns: str) -> pl.LazyFrame:
         """A child frame with a `row` column: its lines for every row of its trace.
@@ -265,11 +274,15 @@ class Facts:
             .collect()
         )
         found = text.search(pairs, text="answer_text", literal="sentence_text", pattern="pattern")
+        # A secret may go over the end of a sentence: only beside the whole text can it be recognised.
+        whole = source.group_by("row").agg(whole=pl.col("text").str.join("\n"))
         return (
             pairs.filter(found)
             .lazy()
+            .join(whole, on="row", maintain_order="left")
+            .with_columns(sentence=redacted_part(pl.col("sentence"), pl.col("whole"), self._redact))
             .group_by("row", maintain_order=True)
-            .agg(leaks=pl.col("sentence").unique(maintain_order=True))
+            .agg(leaks=self.free_text(pl.col("sentence")).unique(maintain_order=True))
         )
 
 
@@ -287,9 +300,9 @@ def listed(values: pl.Expr, separator: str = ", ") -> pl.Expr:
     return values.list.head(SHOWN_ENTRIES).list.eval(shown(pl.element())).list.join(separator) + _more(values)
 
 
-def joined(sentences: pl.Expr) -> pl.Expr:
-    """A list of our own sentences in one: none of them cut, but the list after so many entries."""
-    return sentences.list.head(SHOWN_ENTRIES).list.join("; ") + _more(sentences)
+def joined(sentences: pl.Expr, separator: str = "; ") -> pl.Expr:
+    """A list of our own wording in one text: nothing in it is cut any more, but the list after so many entries."""
+    return sentences.list.head(SHOWN_ENTRIES).list.join(separator) + _more(sentences)
 
 
 def _more(values: pl.Expr) -> pl.Expr:

@@ -11,7 +11,8 @@ from pipeline.checks.base import Facts, Judgement, check, counted, number
 def tool_call_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes the facts
     """The run made no more tool calls than `maxToolCalls`.
 
-    Asked where `maxToolCalls` is set. Every element of `toolInvocations` counts, null ones excepted.
+    Asked where `maxToolCalls` is set. Every element of `toolInvocations` counts, null ones excepted. Without
+    `toolInvocations` the number is unknown, and it fails.
 
     Why it matters: an agent that goes in circles still finds the answer, at several times the price.
 
@@ -31,7 +32,8 @@ def tool_call_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check t
 def duration_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes the facts
     """The run took no longer than `maxDurationMs`.
 
-    Asked where `maxDurationMs` is set. The duration is `durationMs`, else `finishedAt` less `startedAt`.
+    Asked where `maxDurationMs` is set. The duration is `durationMs`, else `finishedAt` less `startedAt`; unknown
+    (a negative one, times that do not parse) fails.
 
     Why it matters: an on-call engineer waits for the answer.
 
@@ -51,7 +53,8 @@ def duration_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check ta
 def token_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes the facts
     """The run used no more tokens than `maxTotalTokens`.
 
-    Asked where `maxTotalTokens` is set. Tokens are `usage.totalTokens`, else input plus output where both are known.
+    Asked where `maxTotalTokens` is set. Tokens are `usage.totalTokens`, else `inputTokens` plus `outputTokens` where
+    both are known; unknown fails.
 
     Why it matters: a prompt change that doubles the context shows here first.
 
@@ -71,7 +74,7 @@ def token_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes
 def cost_budget(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes the facts
     """The run cost no more than `maxCostUsd`.
 
-    Asked where `maxCostUsd` is set.
+    Asked where `maxCostUsd` is set. The cost is `usage.costUsd`; unknown fails.
 
     Why it matters: a model change that costs three times as much should be a decision, not a surprise.
 
@@ -112,5 +115,5 @@ def _budget(
         observed=pl.when(value.is_null()).then(pl.lit("unknown")).otherwise(words(value)),
         message=pl.when(value.is_null())
         .then(pl.format(f"{unknown}; the limit is {{}}", words(most)))
-        .otherwise(pl.format(f"{over}, over the limit of {{}}", words(value), words(most))),
+        .otherwise(pl.format(f"{over}, over the limit of {{}}", words(value), number(most))),
     )

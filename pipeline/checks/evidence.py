@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from pipeline.checks.base import Facts, Judgement, check, listed
+from pipeline.checks.base import Facts, Judgement, check, joined, listed
 
 
 @check("evidence-coverage", serves="R03")
@@ -11,7 +11,9 @@ def evidence_coverage(facts: Facts) -> Judgement:
 
     Asked where `requiredEvidenceTools` is not empty. Under `evidencePolicy: invoked` a tool counts where it stands in
     `toolInvocations` or in the verifier's trace summary; under `succeeded` only a call that is not known to have
-    failed counts. Names are compared exactly. An entry that is a list wants any one of its tools.
+    failed counts. A call has failed where its `success` is false, where it has an `error`, or where its `status` is
+    another word than SUCCESS, SUCCEEDED, OK or COMPLETED. Names are compared exactly. An entry that is a list wants any
+    one of its tools.
 
     Why it matters: a right answer without its evidence is a guess, and guesses are what regress next.
 
@@ -25,7 +27,7 @@ def evidence_coverage(facts: Facts) -> Judgement:
     observed = (
         pl.when(pl.col("tool_call_count").is_null())
         .then(pl.lit("toolInvocations is absent"))
-        .otherwise(pl.format("called: {}", listed(pl.col("called")).fill_null("nothing")))
+        .otherwise(pl.format("called: {}", joined(pl.col("called"), ", ").fill_null("nothing")))
     )
     verb = (
         pl.when(pl.col("evidence_policy") == "succeeded")
@@ -54,8 +56,9 @@ def evidence_coverage(facts: Facts) -> Judgement:
 def forbidden_tools(facts: Facts) -> Judgement:
     """No forbidden tool was used.
 
-    Asked where `forbiddenTools` is not empty. A tool that was called, or stands in the verifier's trace summary,
-    fails the check; so does a trace with neither `toolInvocations` nor a summary, as there is nothing to judge by.
+    Asked where `forbiddenTools` is not empty. A tool that was called, with success or not, or that stands in the
+    verifier's trace summary, fails the check; so does a trace with neither `toolInvocations` nor a summary, as there is
+    nothing to judge by. Names are compared exactly.
 
     Why it matters: a diagnosis agent must not restart, delete or scale anything.
 

@@ -10,7 +10,8 @@ from pipeline.flatten.suite import CALL_END, CALL_START
 def tool_order(facts: Facts) -> Judgement:
     """The calls contain the given tools in the given order.
 
-    Asked where `toolOrder` is not empty. Other calls may stand between them. Without `toolInvocations` it fails.
+    Asked where `toolOrder` is not empty. Other calls may stand between them, a tool that is named twice must be called
+    twice, and a call that failed counts. Without `toolInvocations` it fails.
 
     Why it matters: looking at the change log before the metrics have shown that anything is wrong is how an agent
     comes to blame the last deployment for everything.
@@ -50,7 +51,7 @@ def tool_arguments(facts: Facts) -> Judgement:
 
     Asked where `toolArguments` is not empty; every entry must be met. `mode: subset` allows further arguments,
     `exact` does not. Objects are compared by key, recursively; lists as wholes; numbers by value; text exactly.
-    Without `toolInvocations` it fails.
+    Arguments that are no JSON match nothing. Without `toolInvocations` it fails.
 
     Why it matters: the right tool asked about the wrong service is no evidence.
 
@@ -72,7 +73,7 @@ def tool_arguments(facts: Facts) -> Judgement:
         .agg(
             pl.col("met").any(),
             times=pl.col("position").count(),
-            seen=pl.col("call_arguments").drop_nulls().unique().sort(),
+            seen=facts.free_text(pl.col("call_arguments")).drop_nulls().unique().sort(),
         )
         .sort("row", "entry")
     )

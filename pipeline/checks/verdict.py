@@ -10,6 +10,7 @@ def verdict_present(facts: Facts) -> Judgement:  # noqa: ARG001 - every check ta
     """The Verifier gave a verdict.
 
     Asked unless `requireVerdict` is false. The verdict is `selfEvaluation.verifier_evaluation.verdict`; blank is none.
+    Which verdict it is does not matter here.
 
     Why it matters: without a verdict nobody knows whether the answer was verified at all.
 
@@ -29,8 +30,8 @@ def verdict_present(facts: Facts) -> Judgement:  # noqa: ARG001 - every check ta
 def verdict_allowed(facts: Facts) -> Judgement:
     """The verdict is one that the case allows, and none that it forbids.
 
-    Asked where there is a verdict and the case has `allowedVerdicts` or `forbiddenVerdicts`. Verdicts are compared
-    exactly: `pass` is not `PASS`.
+    Asked where there is a verdict and the case has `allowedVerdicts` or `forbiddenVerdicts`, even where
+    `requireVerdict` is false. Verdicts are compared exactly: `pass` is not `PASS`.
 
     Why it matters: a REJECT where PASS is right means that the chain has lost its evidence; a PASS where REJECT is
     right means that it makes things up.

@@ -8,7 +8,7 @@ import typer
 from pipeline import baseline as baselines
 from pipeline.cli.terminal import printable
 from pipeline.figures import percent
-from pipeline.report.as_markdown import verdict_line
+from pipeline.report.as_markdown import render, verdict_line
 from pipeline.report.diff_markdown import render_diff
 from pipeline.run import DEFAULT_OUT
 from pipeline.snapshot.files import read_snapshot
@@ -65,7 +65,4 @@ def show(
     reference: Annotated[str, typer.Argument(help="A path, git:BRANCH or git:BRANCH:PATH.")] = DEFAULT_BASELINE,
 ) -> None:
     """Print the report of a baseline as Markdown."""
-    from pipeline.report.as_markdown import render
-    from pipeline.report.model import build
-
-    typer.echo(render(build(resolve(reference))).decode(), nl=False)
+    typer.echo(render(baselines.view_of(resolve(reference))).decode(), nl=False)

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from pipeline.baseline import view_of
 from pipeline.cli.limits import DurationLimit, ToolCallsLimit, given_limits
 from pipeline.cli.terminal import print_reasons
-from pipeline.gate import Gate, check_gate, decide_diff
+from pipeline.gate import DIFF_FAIL_ON, Gate, check_gate, decide_diff
 from pipeline.report.diff_markdown import render_diff
-from pipeline.report.model import build
 from pipeline.run import compare_with, wanted_writers, write_reports
 from pipeline.snapshot.reference import resolve
 
@@ -21,7 +21,14 @@ def diff(
         Path | None,
         typer.Option("--out", help="Write diff.json and diff.md there instead of printing.", show_default=False),
     ] = None,
-    fail_on: Annotated[str, typer.Option("--fail-on", help="regression, or never.")] = "regression",
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            help="regression, or never: exit 0 all the same. \\[default: regression]",
+            show_default=False,
+        ),
+    ] = None,
     max_tool_calls_increase: ToolCallsLimit = None,
     max_duration_increase: DurationLimit = None,
 ) -> None:
@@ -29,8 +36,8 @@ def diff(
 
     Without --out the Markdown is printed and nothing is written.
     """
-    gate = Gate(fail_on=(fail_on,))
-    check_gate(gate, with_baseline=True)
+    gate = Gate(fail_on=tuple(fail_on or ()))
+    check_gate(gate, with_baseline=True, takes=DIFF_FAIL_ON)
     limits = given_limits(max_tool_calls_increase, max_duration_increase)
     comparison = compare_with(resolve(baseline), resolve(current), limits, out)
     if out is None:
@@ -52,7 +59,7 @@ def report(
     ] = None,
 ) -> None:
     """Render the reports of a snapshot again, byte for byte as its run wrote them."""
-    view = build(resolve(snapshot))
+    view = view_of(resolve(snapshot))
     writers = wanted_writers(formats or ())
     if out is None:
         markdown = next(writer for writer in writers if writer.name == "markdown")

@@ -28,7 +28,8 @@ def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
             shown[0].start()
             shown[0].add_task("judging", total=None)
         if shown:
-            shown[0].update(shown[0].task_ids[0], completed=done, total=total or None)
+            # Line ends and blank lines are not counted as read, so the end may come before the bar is full.
+            shown[0].update(shown[0].task_ids[0], completed=min(done, total or done), total=total or None)
 
     try:
         yield tell

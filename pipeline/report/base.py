@@ -33,7 +33,7 @@ class Writer(msgspec.Struct, frozen=True, kw_only=True):
     always: bool = False
 
 
-WRITERS: Final[Registry[Writer]] = Registry("format")
+WRITERS: Final[Registry[Writer]] = Registry("report format")
 
 
 def all_writers() -> Registry[Writer]:

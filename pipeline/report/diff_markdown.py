@@ -4,13 +4,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from pipeline.diff import SEVERITIES, Change, Diff, DiffItem, Severity
-from pipeline.report.markdown_text import code, inline, table
 from pipeline.figures import figure, percent
+from pipeline.report.markdown_text import code, inline, table
 
 # Code hosts refuse longer comments (GitHub's limit is 65,536 characters); what does not fit is cut from the end,
 # where the least important items stand.
 CHARACTER_LIMIT: Final = 60_000
+# A section of which nothing has room: its heading, and the sentence that says so.
+CUT_SECTION_CHARACTERS: Final = 200
+TABLE_HEAD_LINES: Final = 2
+SHORTEST_ROW_CHARACTERS: Final = 20
 MESSAGE_CHARACTERS: Final = 400
+NAME_CHARACTERS: Final = 120
+# A verdict is whatever a trace says; the summary shows the most frequent ones.
+SHOWN_VERDICTS: Final = 20
 TITLES: Final[dict[Severity, str]] = {
     "regression": "Regressions",
     "improvement": "Improvements",
@@ -22,12 +29,17 @@ def render_diff(diff: Diff) -> bytes:
     """The diff as Markdown, UTF-8, under 60,000 characters."""
     blocks = ["\n".join(block) for block in (_headline(diff), _notes(diff), _figures(diff)) if block]
     left = CHARACTER_LIMIT - sum(len(block) + 2 for block in blocks)
-    for severity in SEVERITIES:
-        items = [item for item in diff.items if item.severity == severity]
-        if items:
-            block = _items(TITLES[severity], items, left)
-            blocks.append(block)
-            left -= len(block) + 2
+    wanted = {severity: [item for item in diff.items if item.severity == severity] for severity in SEVERITIES}
+    sections = [(TITLES[severity], items) for severity, items in wanted.items() if items]
+    for number, (title, items) in enumerate(sections, 1):
+        shown = _items(items, left - (len(sections) - number + 1) * CUT_SECTION_CHARACTERS)
+        cut = len(items) - max(0, len(shown) - TABLE_HEAD_LINES)
+        if cut:
+            shown += ["", f"… and {figure(cut)} more, cut to fit a comment; all of them stand in `diff.json`."]
+            # Nothing less important has room where this had none.
+            left = 0
+        blocks.append("\n".join([f"## {title} ({figure(len(items))})", "", *(shown if shown[0] else shown[1:])]))
+        left -= len(blocks[-1]) + 2
     return ("\n\n".join(blocks) + "\n").encode()
 
 
@@ -44,8 +56,12 @@ def _headline(diff: Diff) -> list[str]:
         for count, words in ((summary.improvements, "improvement"), (summary.changes, "other change"))
         if count
     ]
-    line = f"{mark} against the baseline {code(diff.baseline.source or 'given')}"
-    return [f"# Diff of {inline(diff.current.suite)}", "", line + (f", {', '.join(others)}" if others else "")]
+    line = f"{mark} against the baseline {code(diff.baseline.source or 'given', NAME_CHARACTERS)}"
+    return [f"# Diff of {_name(diff.current.suite)}", "", line + (f", {', '.join(others)}" if others else "")]
+
+
+def _name(name: str) -> str:
+    return inline(name, NAME_CHARACTERS)
 
 
 def _count(count: int, noun: str) -> str:
@@ -57,10 +73,10 @@ def _notes(diff: Diff) -> list[str]:
     old, new, summary = diff.baseline, diff.current, diff.summary
     notes = []
     if old.suite != new.suite:
-        notes.append(f"The suite was {inline(old.suite)}, it is {inline(new.suite)} now.")
+        notes.append(f"The suite was {_name(old.suite)}, it is {_name(new.suite)} now.")
     if old.tool_version != new.tool_version:
         notes.append(
-            f"diagnosis-eval was {inline(old.tool_version)}, it is {inline(new.tool_version)} now: "
+            f"diagnosis-eval was {_name(old.tool_version)}, it is {_name(new.tool_version)} now: "
             "rules may have changed with it.",
         )
     if summary.definition_changed_cases:
@@ -80,10 +96,21 @@ def _figures(diff: Diff) -> list[str]:
         ("Average tool calls", *_change(summary.average_tool_calls)),
         ("Average duration, ms", *_change(summary.average_duration_ms)),
     ]
+    verdicts = sorted(
+        summary.verdict_distribution.items(),
+        key=lambda item: (-item[1].baseline - item[1].current, item[0]),
+    )
     rows += [
-        (f"Verdict {code(verdict)}", figure(change.baseline), figure(change.current), f"{change.delta:+,}")
-        for verdict, change in summary.verdict_distribution.items()
+        (
+            f"Verdict {code(verdict, NAME_CHARACTERS)}",
+            figure(change.baseline),
+            figure(change.current),
+            f"{change.delta:+,}",
+        )
+        for verdict, change in verdicts[:SHOWN_VERDICTS]
     ]
+    if len(verdicts) > SHOWN_VERDICTS:
+        rows.append((f"… and {figure(len(verdicts) - SHOWN_VERDICTS)} more verdicts, see `diff.json`", "", "", ""))
     for words, count in (("New cases", summary.new_cases), ("Missing cases", summary.missing_cases)):
         if count:
             rows.append((words, "", figure(count), ""))
@@ -98,30 +125,24 @@ def _change(change: Change, *, as_percent: bool = False) -> tuple[str, str, str]
     return show(change.baseline), show(change.current), delta
 
 
-def _items(title: str, items: Sequence[DiffItem], room: int) -> str:
-    head = f"## {title} ({figure(len(items))})\n\n"
-    lines = table(("Kind", "Case", "Tool or check", "Before", "Now", "What to look at"), map(_row, items))
-    # Kept back for the sentence that says what was cut, of this table and of one that has no room at all.
-    room -= len(head) + 200
-    kept = lines[:2]
-    used = sum(len(line) + 1 for line in kept)
-    for line in lines[2:]:
-        if used + len(line) + 1 > room:
-            break
-        kept.append(line)
+def _items(items: Sequence[DiffItem], room: int) -> list[str]:
+    """The lines of a table of as many of the items as have room; none where none has."""
+    # No row is shorter than its borders.
+    possible = items[: max(0, room) // SHORTEST_ROW_CHARACTERS]
+    lines = table(("Kind", "Case", "Tool or check", "Before", "Now", "What to look at"), map(_row, possible))
+    used = 0
+    for kept, line in enumerate(lines):
         used += len(line) + 1
-    cut = len(lines) - len(kept)
-    if not cut:
-        return head + "\n".join(kept)
-    note = f"… and {figure(cut)} more, cut to fit a comment; all of them stand in `diff.json`."
-    return head + ("\n".join([*kept, "", note]) if len(kept) > len(lines[:2]) else note)
+        if used > room:
+            return lines[:kept] if kept > TABLE_HEAD_LINES else []
+    return lines if possible else []
 
 
 def _row(item: DiffItem) -> tuple[str, ...]:
     return (
         item.kind,
-        code(item.case_id) if item.case_id else "",
-        code(item.tool or item.check or "") if item.tool or item.check else "",
+        code(item.case_id, NAME_CHARACTERS) if item.case_id else "",
+        code(item.tool or item.check or "", NAME_CHARACTERS) if item.tool or item.check else "",
         _value(item, item.baseline),
         _value(item, item.current),
         inline(item.message, MESSAGE_CHARACTERS),
@@ -132,5 +153,5 @@ def _value(item: DiffItem, value: str | float | None) -> str:
     if value is None:
         return "–"
     if isinstance(value, str):
-        return inline(value)
+        return _name(value)
     return percent(value) if item.kind == "pass-rate" else figure(value)

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Final
@@ -12,10 +13,17 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from pipeline import schemas
-from pipeline.errors import OutputError, SnapshotError
+from pipeline.errors import OutputError, SnapshotError, quote
 from pipeline.snapshot.info import SCHEMA_VERSION, SnapshotInfo
 
 ROW_GROUP_ROWS: Final = 8_192
+
+# Further metadata of the parts of a folder, so that a part that went missing is noticed: its number from 0, and
+# whether it is the last one. A snapshot of one file has neither.
+PART_NUMBER: Final = "part"
+LAST_PART: Final = "lastPart"
+
+_WRITE_AGAIN: Final = "write it again with: diagnosis-eval run"
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,40 +53,67 @@ def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo
     Raises:
         OutputError: the place cannot be written to.
     """
-    metadata = info.to_metadata()
     beside = path.with_name(f".{path.name}.writing")
     try:
-        _remove(beside)
-        beside.mkdir(parents=True)
-        written: list[Path] = []
-        for number, part in enumerate(parts):
-            file = beside / f"part-{number:05}.parquet"
-            # One chunk per column: the bytes would otherwise follow the chunks, and so the number of threads.
-            part.rechunk().write_parquet(
-                file,
-                compression="zstd",
-                compression_level=3,
-                row_group_size=ROW_GROUP_ROWS,
-                metadata=metadata,
-            )
-            written.append(file)
-        _put(written[0] if len(written) == 1 else beside, path)
-        _remove(beside)
-    except OSError as error:
-        raise OutputError(f"cannot write the snapshot {path.name}: {error.strerror or error}") from error
+        try:
+            _remove(beside)
+            beside.mkdir(parents=True)
+            written = [_write_part(beside, number, *part, info) for number, part in enumerate(_with_last(parts))]
+            _put(written[0] if len(written) == 1 else beside, path)
+        finally:
+            _remove(beside)
+    except (OSError, PolarsError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise OutputError(
+            f"cannot write the snapshot {path.name}: {reason or _first_line(error)}",
+            hint="name another folder with --out, or make room and give permission there",
+        ) from error
+
+
+def _with_last(parts: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, bool]]:
+    """Every part with whether it is the last."""
+    held: pl.DataFrame | None = None
+    for part in parts:
+        if held is not None:
+            yield held, False
+        held = part
+    if held is not None:
+        yield held, True
+
+
+def _write_part(folder: Path, number: int, part: pl.DataFrame, last: bool, info: SnapshotInfo) -> Path:  # noqa: FBT001
+    file = folder / f"part-{number:05}.parquet"
+    metadata = info.to_metadata()
+    if number or not last:
+        metadata |= {PART_NUMBER: str(number), LAST_PART: msgspec.json.encode(last).decode()}
+    # One chunk per column: the bytes would otherwise follow the chunks, and so the number of threads.
+    part.rechunk().write_parquet(
+        file,
+        compression="zstd",
+        compression_level=3,
+        row_group_size=ROW_GROUP_ROWS,
+        metadata=metadata,
+    )
+    return file
 
 
 def _put(new: Path, path: Path) -> None:
-    if path.is_dir() or new.is_dir():
-        # A folder cannot be replaced by a rename: the old one steps aside first.
-        old = path.with_name(f".{path.name}.old")
-        _remove(old)
-        if path.exists():
-            path.rename(old)
-        new.rename(path)
-        _remove(old)
-    else:
+    if not path.is_dir() and not new.is_dir():
         os.replace(new, path)  # noqa: PTH105 - the name says that it replaces
+        return
+    # A folder cannot be replaced by a rename: the old one steps aside first, and comes back if that fails.
+    old = path.with_name(f".{path.name}.old")
+    _remove(old)
+    stood_there = path.exists()
+    if stood_there:
+        path.rename(old)
+    try:
+        new.rename(path)
+    except BaseException:
+        if stood_there:
+            old.rename(path)
+        raise
+    _remove(old)
 
 
 def _remove(path: Path) -> None:
@@ -96,15 +131,25 @@ def read_snapshot(path: Path, *, source: str = "") -> Snapshot:
         source: how the user named it, for messages; the path by default.
 
     Raises:
-        SnapshotError: it is missing, no snapshot, torn, or of another schema version.
+        SnapshotError: it is missing, no snapshot, torn, incomplete, or of another schema version.
     """
     name = source or str(path)
     if not path.exists():
-        raise SnapshotError(f"there is no snapshot at {name}", hint="write one with: diagnosis-eval run")
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        raise SnapshotError(f"there is no snapshot at {quote(name)}", hint="write one with: diagnosis-eval run")
+    files = snapshot_files(path)
     if not files:
-        raise SnapshotError(f"the folder {name} holds no Parquet files, so it is no snapshot")
+        raise SnapshotError(
+            f"the folder {quote(name)} holds no Parquet files, so it is no snapshot",
+            hint="name a snapshot, or the folder of a run",
+        )
     return open_parts(files, name)
+
+
+def snapshot_files(path: Path) -> list[Path]:
+    """The files of a snapshot, in order: itself, or the parts of a folder."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.glob("*.parquet") if not file.name.startswith("."))
 
 
 def open_parts(files: Sequence[Path | bytes], name: str) -> Snapshot:
@@ -117,47 +162,97 @@ def open_parts(files: Sequence[Path | bytes], name: str) -> Snapshot:
     Raises:
         SnapshotError: a part is no snapshot, torn, or of another schema version, or the parts do not belong together.
     """
-    infos = [_info(file, name) for file in files]
+    shown = quote(name)
+    opened = [_open(file, shown) for file in files]
+    infos = [info for info, _ in opened]
     if any(info != infos[0] for info in infos):
-        raise SnapshotError(f"the parts in {name} are of different runs", hint="write the snapshot again")
-    frames = [pl.scan_parquet(_source(file), glob=False) for file in files]
-    for frame in frames:
-        _expect_columns(frame, name)
-    return Snapshot(info=infos[0], rows=pl.concat(frames), source=name)
+        raise SnapshotError(f"the parts in {shown} are of different runs", hint=_WRITE_AGAIN)
+    _expect_all_parts([place for _, place in opened], shown)
+    return Snapshot(info=infos[0], rows=pl.concat([_scan(file, shown) for file in files]), source=name)
+
+
+@contextmanager
+def reading(snapshot: Snapshot) -> Iterator[None]:
+    """Around whatever reads the rows of a snapshot: damage that only shows then is named as such.
+
+    Raises:
+        SnapshotError: the rows cannot be decoded.
+    """
+    try:
+        yield
+    except (PolarsError, OSError, msgspec.DecodeError) as error:
+        name = quote(snapshot.source or "the snapshot")
+        raise SnapshotError(f"the rows of {name} are damaged: {_first_line(error)}", hint=_WRITE_AGAIN) from error
 
 
 def _source(file: Path | bytes) -> Path | BytesIO:
     return BytesIO(file) if isinstance(file, bytes) else file
 
 
-def _info(file: Path | bytes, name: str) -> SnapshotInfo:
-    hint = "write it again with: diagnosis-eval run"
+def _first_line(error: Exception) -> str:
+    return quote(str(error).partition("\n")[0])
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """Which part of a folder a file is."""
+
+    number: int
+    last: bool
+
+
+def _open(file: Path | bytes, name: str) -> tuple[SnapshotInfo, _Part | None]:
     try:
         metadata = pl.read_parquet_metadata(_source(file))
     except (PolarsError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise SnapshotError(f"{name} cannot be read as Parquet: {reason}", hint=hint) from error
-    if "schemaVersion" not in metadata:
-        raise SnapshotError(f"{name} is a Parquet file, but no snapshot of diagnosis-eval", hint=hint)
-    if metadata["schemaVersion"] != str(SCHEMA_VERSION):
-        version = metadata["schemaVersion"]
+        raise SnapshotError(f"{name} cannot be read as Parquet: {_first_line(error)}", hint=_WRITE_AGAIN) from error
+    version = metadata.get("schemaVersion")
+    if version is None:
+        raise SnapshotError(f"{name} is a Parquet file, but no snapshot of diagnosis-eval", hint=_WRITE_AGAIN)
+    if version != str(SCHEMA_VERSION):
         raise SnapshotError(
-            f"{name} has snapshot schema version {version}, this program reads version {SCHEMA_VERSION}",
+            f"{name} has snapshot schema version {quote(version)}, this program reads version {SCHEMA_VERSION}",
             hint="write it again with this version of diagnosis-eval, or read it with the one that wrote it",
         )
     try:
-        return SnapshotInfo.from_metadata(metadata)
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise SnapshotError(f"the metadata of {name} are damaged: {error}", hint=hint) from error
+        part = None
+        if PART_NUMBER in metadata:
+            part = _Part(
+                msgspec.json.decode(metadata[PART_NUMBER], type=int),
+                msgspec.json.decode(metadata.get(LAST_PART, ""), type=bool),
+            )
+        return SnapshotInfo.from_metadata(metadata), part
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise SnapshotError(f"the metadata of {name} are damaged: {_first_line(error)}", hint=_WRITE_AGAIN) from error
 
 
-def _expect_columns(frame: pl.LazyFrame, name: str) -> None:
-    found = frame.collect_schema()
-    for column, dtype in schemas.dtypes_of(schemas.SnapshotRows).items():
+def _expect_all_parts(parts: Sequence[_Part | None], name: str) -> None:
+    """A part that went missing would take its cases along, and a baseline without a case guards it no more."""
+    if parts == [None]:
+        return
+    expected = [_Part(number, number == len(parts) - 1) for number in range(len(parts))]
+    if None in parts:
+        raise SnapshotError(f"{name} holds several snapshots, not the parts of one", hint="name one of its files")
+    if parts != expected:
+        raise SnapshotError(
+            f"{name} lacks parts of its snapshot, or holds some twice",
+            hint=f"name the whole folder of parts, or {_WRITE_AGAIN}",
+        )
+
+
+def _scan(file: Path | bytes, name: str) -> pl.LazyFrame:
+    """The columns of a snapshot in order; whatever else a file holds is left alone."""
+    frame = pl.scan_parquet(_source(file), glob=False)
+    try:
+        found = frame.collect_schema()
+    except (PolarsError, OSError) as error:
+        raise SnapshotError(f"{name} cannot be read as Parquet: {_first_line(error)}", hint=_WRITE_AGAIN) from error
+    columns = schemas.dtypes_of(schemas.SnapshotRows)
+    for column, dtype in columns.items():
         if column not in found:
-            raise SnapshotError(f"{name} lacks the column {column}", hint="write it again with: diagnosis-eval run")
+            raise SnapshotError(f"{name} lacks the column {column}", hint=_WRITE_AGAIN)
         if found[column] != dtype:
             raise SnapshotError(
-                f"the column {column} of {name} is {found[column]}, not {dtype}",
-                hint="write it again with: diagnosis-eval run",
+                f"the column {column} of {name} is {quote(str(found[column]))}, not {quote(str(dtype))}",
+                hint=_WRITE_AGAIN,
             )
+    return frame.select(list(columns))

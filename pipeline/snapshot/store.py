@@ -10,6 +10,7 @@ from typing import Final
 
 import polars as pl
 
+from pipeline import schemas
 from pipeline.snapshot.merge import KEY_COLUMNS
 
 # Rows of one output part. A part is held in memory as a whole: at some 6 KB a row this is some 100 MB.
@@ -39,13 +40,7 @@ class RowStore:
         if rows.is_empty():
             return
         number = len(self._batches)
-        self._keys.append(
-            rows.select(
-                pl.lit(number, dtype=pl.UInt32).alias("part"),
-                pl.int_range(pl.len(), dtype=pl.UInt32).alias("index"),
-                *KEY_COLUMNS,
-            ),
-        )
+        self._keys.append(_keys(rows, number))
         size = rows.estimated_size()
         if self._in_memory + int(size) > self._memory_limit:
             self._batches.append(self._write(rows, f"batch-{number:06}"))
@@ -55,7 +50,7 @@ class RowStore:
 
     def keys(self) -> pl.DataFrame:
         """`part`, `index` and the key columns of all rows."""
-        return pl.concat(self._keys)
+        return pl.concat([_keys(schemas.empty(schemas.SnapshotRows), 0), *self._keys])
 
     def in_order(self, order: pl.DataFrame, *, part_rows: int = PART_ROWS) -> Iterator[pl.DataFrame]:
         """The rows in their final order, cut into parts.
@@ -65,7 +60,7 @@ class RowStore:
             part_rows: rows of one part.
 
         Yields:
-            Frames of `part_rows` rows (the last one shorter), with the trial filled in.
+            Frames of `part_rows` rows (the last one shorter), with the trial filled in; one empty frame for no rows.
         """
         placed = order.with_columns(bucket=pl.col("position") // part_rows).partition_by("part", as_dict=True)
         buckets: dict[int, list[pl.DataFrame | Path]] = {}
@@ -82,9 +77,12 @@ class RowStore:
             self._batches[number] = _NOTHING
             if isinstance(batch, Path):
                 batch.unlink()
+        if not buckets:
+            yield schemas.empty(schemas.SnapshotRows)
         for bucket in sorted(buckets):
             pieces = [_read(piece) for piece in buckets.pop(bucket)]
-            yield pl.concat(pieces).sort("position").drop("position")
+            # The columns in the order of their documentation; the join above put the trial last.
+            yield pl.concat(pieces).sort("position").select(schemas.SnapshotRows.column_names())
 
     def _write(self, rows: pl.DataFrame, name: str) -> Path:
         path = self._folder / f"{name}.parquet"
@@ -93,6 +91,14 @@ class RowStore:
 
 
 _NOTHING = pl.DataFrame()
+
+
+def _keys(rows: pl.DataFrame, part: int) -> pl.DataFrame:
+    return rows.select(
+        pl.lit(part, dtype=pl.UInt32).alias("part"),
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("index"),
+        *KEY_COLUMNS,
+    )
 
 
 def _read(batch: pl.DataFrame | Path) -> pl.DataFrame:

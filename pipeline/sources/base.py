@@ -269,6 +269,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
         recognised_by: in words, what `recognises` looks for.
         fields: for each native field that it fills (such as `finalAnswer`, `toolInvocations[].arguments`), where
             from: a path in the format's own words.
+        by_record: whether each document is a trace of its own, so that a large line file may be read in slices.
         endings: endings of files that are no JSON, such as `.csv`; one of them is given to `read` whole, as one
             document of raw bytes, and needs no recognising.
     """
@@ -279,6 +280,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     read: Callable[[Iterable[Document]], Iterator[ReadTrace | Unreadable]]
     recognised_by: str = ""
     fields: dict[str, str] = {}
+    by_record: bool = False
     endings: tuple[str, ...] = ()
 
 

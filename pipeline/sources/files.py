@@ -32,6 +32,8 @@ class InputFile(msgspec.Struct, frozen=True, kw_only=True):
         root: index into `Inputs.roots`, `NO_ROOT` for standard input.
         kind: `json` is one document, `lines` one or more, `raw` what a format of its own ending reads whole.
         compression: `gz`, `zst`, or empty.
+        start: where a slice of a line file begins, in bytes; 0 for the beginning.
+        end: where it ends, just after a line end; None for the end of the file.
     """
 
     path: str | None
@@ -39,6 +41,13 @@ class InputFile(msgspec.Struct, frozen=True, kw_only=True):
     root: int
     kind: Kind
     compression: str = ""
+    start: int = 0
+    end: int | None = None
+
+    @property
+    def is_slice(self) -> bool:
+        """Whether this is a part of a file only."""
+        return self.start > 0 or self.end is not None
 
 
 class InputWarning(msgspec.Struct, frozen=True, kw_only=True):

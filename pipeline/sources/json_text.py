@@ -24,6 +24,7 @@ SHOWN_DIGITS: Final = 40
 BOM: Final = b"\xef\xbb\xbf"
 ENCODING_HEAD: Final = 4
 """How many bytes of a file tell its encoding."""
+_BEGINNINGS: Final = frozenset((b"{", b"[", b'"', b" ", b"\t", b"\r", b"\n"))
 ANY: Final = msgspec.json.Decoder()
 
 # A copy of the text in which plain searches find what may break a rule: opening brackets all alike, digits and + all
@@ -34,6 +35,7 @@ _LONG: Final = b"0" * 100
 _HUGE: Final = b"0e000"
 # With fewer than 100 digits before it, no exponent below 200 overflows.
 _EXPONENT: Final = re.compile(rb"\d[eE]\+?0*(?:[2-9]\d\d|[1-9]\d{3,})\d*(?:[\s,\]}]|$)")
+_NUMBER: Final = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _MINUS: Final = ord("-")
 _DIGITS: Final = frozenset(b"0123456789")
 
@@ -45,11 +47,14 @@ def encoding_of(head: bytes) -> str | None:
         return "UTF-32"
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "UTF-16"
-    # JSON begins with two ASCII characters, so the NULs among the first bytes tell the width of a character.
+    # JSON begins with two ASCII characters, so the NULs among the first bytes tell the width of a character. A stray
+    # NUL before something else is a bad line, not an encoding.
     nuls = tuple(byte == 0 for byte in head)
+    if head.replace(b"\0", b"")[:1] not in _BEGINNINGS:
+        return None
     if nuls in ((False, True, True, True), (True, True, True, False)):
         return "UTF-32"
-    if nuls[:2] in ((False, True), (True, False)):
+    if nuls in ((False, True, False, True), (True, False, True, False)):
         return "UTF-16"
     return None
 
@@ -193,12 +198,14 @@ def _has_exponent(data: bytes, alike: bytes) -> bool:
 def _check_range(data: bytes) -> None:
     walk = Walk(data)
     for kind, start, end in walk:
-        if (kind in _DIGITS or kind == _MINUS) and math.isinf(float(data[start:end])):
+        # Not all of a token need be the number: the decoder may have stopped at it, before what is malformed.
+        number = _NUMBER.match(data, start, end) if kind in _DIGITS or kind == _MINUS else None
+        if number and math.isinf(float(number[0])):
             raise Refused(
                 f"this number is out of range: a {FLOAT_DUE} is due",
                 path=walk.path(),
                 expected=FLOAT_DUE,
-                found=f"number {quote(data[start:end].decode(), SHOWN_DIGITS)}",
+                found=f"number {quote(number[0].decode(), SHOWN_DIGITS)}",
             )
 
 

@@ -46,8 +46,27 @@ Line = tuple[int, bytes]
 Item = tuple[int, bytes | Refused]
 
 
+class Seen:
+    """What was seen of a line file, or of a slice of it, once it has been read to its end.
+
+    Attributes:
+        line_ends: how many line ends it has.
+        open: whether it ends within a document or a broken region: what follows it may belong to it.
+    """
+
+    def __init__(self) -> None:
+        self.line_ends = 0
+        self.open = False
+
+    def counting(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same stream, its line ends counted."""
+        for chunk in chunks:
+            self.line_ends += chunk.count(b"\n")
+            yield chunk
+
+
 def documents(
-    chunks: Iterable[bytes], file: str, root: int, *, limit: int = LINE_LIMIT
+    chunks: Iterable[bytes], file: str, root: int, *, limit: int = LINE_LIMIT, seen: Seen | None = None
 ) -> Iterator[Document | Unreadable]:
     """Cut a line file into documents.
 
@@ -56,12 +75,14 @@ def documents(
         file: its name, for documents and faults.
         root: index of its root, for documents and faults.
         limit: the most bytes of one line or document.
+        seen: filled in while reading, if wanted.
 
     Yields:
         Documents in order, not yet judged beyond where they end; `Unreadable` for what is no document: lines that
         belong to no closed object, lines over the limit, another encoding, a stream that breaks off.
     """
-    return _Cutter(_split(chunks, limit), file, root, limit).cut()
+    seen = seen or Seen()
+    return _Cutter(_split(seen.counting(chunks), limit), file, root, limit, seen).cut()
 
 
 def is_whole(text: bytes) -> bool:
@@ -178,8 +199,9 @@ class _Attempt:
 class _Cutter:
     """Cuts one file; lines of a broken attempt that may hold records are gone through again."""
 
-    def __init__(self, items: Iterator[Item], file: str, root: int, limit: int) -> None:
+    def __init__(self, items: Iterator[Item], file: str, root: int, limit: int, seen: Seen) -> None:
         self._items = items
+        self._seen = seen
         self._file = file
         self._root = root
         self._limit = limit
@@ -198,6 +220,7 @@ class _Cutter:
                 yield Document(line, self._file, number, self._root)
             else:
                 yield from self._assemble(number, line)
+        self._seen.open |= self._broken is not None
 
     def _next(self) -> Item | None:
         return self._again.popleft() if self._again else next(self._items, None)
@@ -227,6 +250,7 @@ class _Cutter:
                 if item is not None:
                     self._again.appendleft(item)
                 attempt.broken = "the file ends or breaks off first"
+                self._seen.open = True
             yield self._give_up(attempt)
             return
 

@@ -67,5 +67,6 @@ FORMAT = Format(
     summary="the trace format of this tool: one JSON object per .json file, or one per line",
     recognises=recognises,
     read=read,
+    by_record=True,
     recognised_by=f"an object with one of {', '.join(OWN_KEYS)}",
 )

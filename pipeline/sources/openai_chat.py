@@ -187,4 +187,5 @@ FORMAT = Format(
     summary="OpenAI chat messages: a list of messages, or an object with messages, one conversation per document",
     recognises=recognises,
     read=read,
+    by_record=True,
 )

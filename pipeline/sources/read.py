@@ -13,6 +13,7 @@ from pipeline.sources.base import Document, Format, ReadTrace, Unreadable
 from pipeline.sources.files import InputFile, Inputs
 from pipeline.sources.formats import formats
 from pipeline.sources.json_text import BOM, encoding_of, plain, wrong_encoding
+from pipeline.sources.lines import Seen
 from pipeline.sources.lines import documents as line_documents
 from pipeline.sources.wording import Refused
 
@@ -39,13 +40,20 @@ class Batch(msgspec.Struct, kw_only=True):
     bytes: int = 0
 
 
-def read_batches(inputs: Inputs, from_format: str = AUTO, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
+def read_batches(
+    inputs: Inputs,
+    from_format: str = AUTO,
+    batch_bytes: int = BATCH_BYTES,
+    *,
+    seen: Seen | None = None,
+) -> Iterator[Batch]:
     """Read all files.
 
     Args:
         inputs: the files.
         from_format: the name of the format of all files, or `auto`: each file tells by its first document.
         batch_bytes: a batch ends once its documents add up to so many bytes.
+        seen: of a single slice of a line file, filled in while reading.
 
     Yields:
         Batches that are not empty. How the input is cut into batches changes nothing else.
@@ -54,7 +62,7 @@ def read_batches(inputs: Inputs, from_format: str = AUTO, batch_bytes: int = BAT
         UsageError: there is no such format.
     """
     named = None if from_format == AUTO else formats().get(from_format)
-    return _batches(inputs.files, named, batch_bytes)
+    return _batches(inputs.files, named, batch_bytes, seen)
 
 
 def read_file(file: InputFile, format: Format | None = None) -> Iterator[ReadTrace | Unreadable]:  # noqa: A002
@@ -67,7 +75,14 @@ def read_file(file: InputFile, format: Format | None = None) -> Iterator[ReadTra
     return _read(_documents(file), format or _of_ending(file))
 
 
-def _batches(files: Iterable[InputFile], named: Format | None, batch_bytes: int) -> Iterator[Batch]:
+def format_of(file: InputFile) -> Format:
+    """The format that a file tells by its content; native where it tells none, or where two fit."""
+    return _of_ending(file) or _decide(_documents(file))[0]
+
+
+def _batches(
+    files: Iterable[InputFile], named: Format | None, batch_bytes: int, seen: Seen | None
+) -> Iterator[Batch]:
     size = read = 0
 
     def counted(items: Iterator[Document | Unreadable]) -> Iterator[Document | Unreadable]:
@@ -78,7 +93,7 @@ def _batches(files: Iterable[InputFile], named: Format | None, batch_bytes: int)
             read += length
             yield item
 
-    records = (record for file in files for record in _read(counted(_documents(file)), named or _of_ending(file)))
+    records = (record for file in files for record in _read(counted(_documents(file, seen)), named or _of_ending(file)))
     while True:
         batch, size, read = Batch(), 0, 0
         with _collector_paused():
@@ -107,10 +122,10 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _documents(file: InputFile) -> Iterator[Document | Unreadable]:
-    pieces = streams.chunks(file.path, file.compression)
+def _documents(file: InputFile, seen: Seen | None = None) -> Iterator[Document | Unreadable]:
+    pieces = streams.chunks(file.path, file.compression, file.start, file.end)
     if file.kind == "lines":
-        yield from line_documents(pieces, file.name, file.root)
+        yield from line_documents(pieces, file.name, file.root, seen=seen)
         return
     try:
         data = streams.whole(pieces)

@@ -35,6 +35,11 @@ class Repairs:
         before, first = self.found.get(kind, (0, path))
         self.found[kind] = (before + count, first)
 
+    def first(self, kind: str) -> str | None:
+        """The path of the first repair of a kind: of a million more, nobody needs to know the place."""
+        found = self.found.get(kind)
+        return found[1] if found else None
+
     def merge(self, other: "Repairs", at: str) -> None:
         """Take over the repairs made in a document that stands at `at` of this one."""
         for kind, (count, path) in other.found.items():
@@ -79,10 +84,10 @@ def with_valid_tokens(data: bytes, repairs: Repairs) -> bytes:
             halves = sum(1 for escape in _ESCAPE.finditer(token) if escape[1])
             if not halves:
                 continue
-            repairs.add(LONE_SURROGATE, halves, walk.path())
+            repairs.add(LONE_SURROGATE, halves, repairs.first(LONE_SURROGATE) or walk.path())
             token = _ESCAPE.sub(lambda escape: b"\\ufffd" if escape[1] else escape[0], token)
         elif token in _LITERALS:
-            repairs.add(NON_FINITE, 1, walk.path())
+            repairs.add(NON_FINITE, 1, repairs.first(NON_FINITE) or walk.path())
             token = b"null"
         else:
             continue

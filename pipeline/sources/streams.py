@@ -19,12 +19,14 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 
 
-def chunks(path: str | None, compression: str) -> Iterator[bytes]:
+def chunks(path: str | None, compression: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
     """The bytes of a file, decompressed, in pieces of about 1 MB.
 
     Args:
         path: the file, None for standard input.
         compression: `gz`, `zst`, or empty for none; standard input tells its own by its first bytes.
+        start: the first byte wanted of a file without compression.
+        end: the byte after the last one wanted, None for all.
 
     Raises:
         Refused: it cannot be opened or read, is corrupt, or ends within a compressed frame. What came before stands.
@@ -35,10 +37,21 @@ def chunks(path: str | None, compression: str) -> Iterator[bytes]:
             yield from _decompressed(source, compression or _compression_of(source))
             return
         with open(path, "rb") as file:  # noqa: PTH123  # a path with surrogates for bytes that are no UTF-8
-            yield from _decompressed(file, compression)
+            if start or end is not None:
+                yield from _slice(file, start, end)
+            else:
+                yield from _decompressed(file, compression)
     except OSError as error:
         reason = error.strerror or "it is no such file"
         raise Refused(f"the file cannot be read: {reason}", expected="a readable file", found=reason) from None
+
+
+def _slice(file: BinaryIO, start: int, end: int | None) -> Iterator[bytes]:
+    file.seek(start)
+    left = float("inf") if end is None else end - start
+    while left > 0 and (piece := file.read(int(min(CHUNK, left)))):
+        left -= len(piece)
+        yield piece
 
 
 def whole(pieces: Iterator[bytes], limit: int = WHOLE_LIMIT) -> bytes:

@@ -12,6 +12,7 @@ from pipeline.judge import all_checks
 from pipeline.sources.base import Trace
 from tools import docs
 from tools.cli_page import commands
+from tools.excerpt import with_excerpt
 from tools.frames_page import frames
 from tools.structs import structs_below
 
@@ -32,24 +33,21 @@ def test_pages_come_out_the_same_twice(wanted: dict[str, str]) -> None:
     assert docs.pages() == wanted
 
 
-def test_a_changed_and_a_lost_page_are_named(
-    wanted: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_changed_and_a_lost_page_are_named(wanted: dict[str, str], tmp_path: Path) -> None:
     for page, text in wanted.items():
         (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / page).write_bytes(text.encode())
-    (tmp_path / "eval/checks.md").write_text("edited by hand\n")
-    (tmp_path / "reference/cli.md").unlink()
-    monkeypatch.setattr(docs, "DOCS", tmp_path)
+    (tmp_path / "docs/eval/checks.md").write_text("edited by hand\n")
+    (tmp_path / "docs/reference/cli.md").unlink()
 
-    assert docs.out_of_step(wanted) == ["eval/checks.md", "reference/cli.md"]
+    assert docs.out_of_step(wanted, tmp_path) == ["docs/eval/checks.md", "docs/reference/cli.md"]
 
 
 def test_check_names_the_pages_and_what_to_run(
     wanted: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(docs, "DOCS", tmp_path)
-    monkeypatch.setattr(docs, "pages", lambda: {"eval/checks.md": wanted["eval/checks.md"]})
+    monkeypatch.setattr(docs, "ROOT", tmp_path)
+    monkeypatch.setattr(docs, "pages", lambda: {"docs/eval/checks.md": wanted["docs/eval/checks.md"]})
     monkeypatch.setattr(sys, "argv", ["docs", "--check"])
 
     assert docs.main() == 1
@@ -60,25 +58,34 @@ def test_check_names_the_pages_and_what_to_run(
 def test_writing_makes_the_check_pass(
     wanted: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(docs, "DOCS", tmp_path)
-    monkeypatch.setattr(docs, "pages", lambda: {"eval/checks.md": wanted["eval/checks.md"]})
+    monkeypatch.setattr(docs, "ROOT", tmp_path)
+    monkeypatch.setattr(docs, "pages", lambda: {"docs/eval/checks.md": wanted["docs/eval/checks.md"]})
     monkeypatch.setattr(sys, "argv", ["docs"])
 
     assert docs.main() == 0
     assert capsys.readouterr().out == "wrote docs/eval/checks.md\n"
-    assert docs.out_of_step({"eval/checks.md": wanted["eval/checks.md"]}) == []
+    assert docs.out_of_step({"docs/eval/checks.md": wanted["docs/eval/checks.md"]}, tmp_path) == []
+
+
+def test_the_readme_has_one_place_for_the_excerpt() -> None:
+    with pytest.raises(LookupError, match=r"the README has 0 places for the excerpt of a report, not 1"):
+        with_excerpt("# diagnosis-eval\n", ROOT)
 
 
 def test_the_module_can_be_run() -> None:
-    done = subprocess.run([sys.executable, "-m", "tools.docs", "--help"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.docs", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_check_has_a_row_and_a_section(wanted: dict[str, str]) -> None:
-    page = wanted["eval/checks.md"]
+    page = wanted["docs/eval/checks.md"]
     lacking = [
-        check.name for check in all_checks() if f"| [`{check.name}`](#" not in page or f"\n## {check.name}\n" not in page
+        check.name
+        for check in all_checks()
+        if f"| [`{check.name}`](#" not in page or f"\n## {check.name}\n" not in page
     ]
     assert lacking == []
 
@@ -93,12 +100,12 @@ def test_every_check_says_why_it_matters_and_shows_a_pass_and_a_fail() -> None:
 
 
 def test_every_command_has_its_section(wanted: dict[str, str]) -> None:
-    lacking = [name for name in commands() if f"\n## `diagnosis-eval {name}`\n" not in wanted["reference/cli.md"]]
+    lacking = [name for name in commands() if f"\n## `diagnosis-eval {name}`\n" not in wanted["docs/reference/cli.md"]]
     assert lacking == []
 
 
 def test_every_frame_and_column_is_there(wanted: dict[str, str]) -> None:
-    sections = dict(part.split("\n", 1) for part in wanted["reference/frames.md"].split("\n## ")[1:])
+    sections = dict(part.split("\n", 1) for part in wanted["docs/reference/frames.md"].split("\n## ")[1:])
     lacking = [
         f"{frame.__name__}.{column}"
         for frame in frames()
@@ -109,13 +116,13 @@ def test_every_frame_and_column_is_there(wanted: dict[str, str]) -> None:
 
 
 def test_every_key_of_a_trace_is_there(wanted: dict[str, str]) -> None:
-    page = wanted["eval/trace-format.md"]
+    page = wanted["docs/eval/trace-format.md"]
     keys = {field.encode_name for one in structs_below(Trace) for field in one.fields}
     assert [key for key in sorted(keys) if f"`{key}`" not in page] == []
 
 
 def test_every_key_of_a_case_file_is_there(wanted: dict[str, str]) -> None:
-    page = wanted["eval/case-format.md"]
+    page = wanted["docs/eval/case-format.md"]
     keys = {field.encode_name for one in structs_below(CaseFile) for field in one.fields}
     assert [key for key in sorted(keys) if f"| `{key}` |" not in page] == []
 

@@ -1,7 +1,6 @@
 """The worked example of CONTRIBUTING.md works: one new file is a check, with its section in the docs."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tools.command import plain_environment
 
 ROOT = Path(__file__).parents[2]
 # What the copy needs to judge, and to write its docs.
@@ -63,7 +64,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "100"}
+    environment = {**plain_environment(), "PYTHONPATH": str(folder)}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

@@ -183,6 +183,7 @@ def good_ids(lines: list[str]) -> list[str]:
 
 @given(st.lists(RECORDS, min_size=1, max_size=5), BAD_LINES, st.data())
 @example([' {"traceId": "id1"}', ' {"traceId": "id2"}'], "[", None)
+@example(['{"traceId": "id1"}'], "\0", None)
 @example([' {"traceId": "id1"}', ' {"traceId": "id2"}'], "{", None)
 def test_a_bad_line_anywhere_costs_no_other_record(records: list[str], bad: str, data: st.DataObject | None) -> None:
     places = range(len(records) + 1) if data is None else [data.draw(st.integers(0, len(records)))]

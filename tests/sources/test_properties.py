@@ -84,6 +84,7 @@ TOKENS = st.sampled_from(
 
 @given(st.binary(max_size=64) | st.lists(TOKENS, max_size=30).map(b"".join))
 @example(b"[" * 3000)
+@example(b"1e310\x00")
 @example(b'{"a":' * 3000)
 @example(b'"' * 3001)
 @example(b'{"toolInvocations":"' + b"[" * 3000 + b'"}')

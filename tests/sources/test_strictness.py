@@ -136,6 +136,7 @@ OUT_OF_RANGE = {
     ),
     "by many digits and a small exponent": (f'{{"x": {"9" * 150}e200}}', "$.x", RANGE),
     "under a key that is no name": ('{"a b": {"c.d": 1e999}}', '$["a b"]["c.d"]', RANGE),
+    "before text that is malformed": ('{"durationMs": 1e400x}', "$.durationMs", RANGE),
     "above 64 bits": ('{"trial": 9223372036854775808}', "$.trial", INT64),
     "below 64 bits": ('{"usage": {"totalTokens": -9223372036854775809}}', "$.usage.totalTokens", INT64),
     "far above 64 bits": (f'{{"usage": {{"inputTokens": 1{"0" * 30}}}}}', "$.usage.inputTokens", INT64),

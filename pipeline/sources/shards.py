@@ -1,0 +1,132 @@
+"""Shards: the input cut into slices that can be judged apart, in any order and on any machine.
+
+A shard is a group of small files, one larger file, or a slice of a large line file cut at line ends. A cut may fall
+within a document that stands on several lines; the shard before it then ends open (`lines.Seen.open`), and the two
+are read again as one, so that the result never depends on the cut.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from pipeline.sources.files import InputFile
+from pipeline.sources.formats import formats
+from pipeline.sources.read import AUTO, format_of
+
+SHARD_BYTES: Final = 16 << 20
+# Files of one shard at most, however small: what a worker has in hand when it is killed is done again.
+SHARD_FILES: Final = 2_000
+_SEARCH: Final = 1 << 16
+
+
+class Shard(msgspec.Struct, frozen=True, kw_only=True):
+    """A slice of the input.
+
+    Attributes:
+        number: its place in the input, from 0.
+        files: its files; a slice of a file stands alone.
+        size: bytes to read, compressed ones as they are; 0 where unknown.
+    """
+
+    number: int
+    files: tuple[InputFile, ...]
+    size: int
+
+    @property
+    def is_slice(self) -> bool:
+        """Whether it is a part of one line file."""
+        return len(self.files) == 1 and self.files[0].is_slice
+
+    def name(self) -> str:
+        """What messages call it."""
+        first, last = self.files[0], self.files[-1]
+        if self.is_slice:
+            return f"shard {self.number} ({first.name}, bytes {first.start} to {first.end or 'the end'})"
+        return f"shard {self.number} ({first.name}{'' if first is last else f' to {last.name}'})"
+
+
+def cut(
+    files: Iterable[InputFile],
+    from_format: str = AUTO,
+    *,
+    shard_bytes: int = SHARD_BYTES,
+    shard_files: int = SHARD_FILES,
+) -> list[Shard]:
+    """Cut the input into shards.
+
+    Args:
+        files: the files, in order.
+        from_format: the name of their format, or `auto`.
+        shard_bytes: bytes of one shard, about; a single document is never cut.
+        shard_files: files of one shard at most.
+    """
+    shards: list[Shard] = []
+    group: list[InputFile] = []
+    size = 0
+
+    def close() -> None:
+        nonlocal group, size
+        if group:
+            shards.append(Shard(number=len(shards), files=tuple(group), size=size))
+        group, size = [], 0
+
+    for file in files:
+        length = _size(file)
+        if length > shard_bytes and _may_be_cut(file, from_format):
+            close()
+            for piece in _slices(file, length, shard_bytes):
+                shards.append(Shard(number=len(shards), files=(piece,), size=(piece.end or length) - piece.start))
+            continue
+        if group and (size + length > shard_bytes or len(group) >= shard_files):
+            close()
+        group.append(file)
+        size += length
+    close()
+    return shards
+
+
+def joined(first: Shard, second: Shard) -> Shard:
+    """Two neighbouring slices of one file as one, under the number of the first."""
+    (start,), (end,) = first.files, second.files
+    file = msgspec.structs.replace(start, end=end.end)
+    return Shard(number=first.number, files=(file,), size=first.size + second.size)
+
+
+def _size(file: InputFile) -> int:
+    if file.path is None:
+        return 0
+    try:
+        return os.stat(file.path).st_size  # noqa: PTH116 - a path with surrogates for bytes that are no UTF-8
+    except OSError:
+        # Reading will say what is wrong with it.
+        return 0
+
+
+def _may_be_cut(file: InputFile, from_format: str) -> bool:
+    if file.kind != "lines" or file.compression or file.path is None:
+        return False
+    entry = format_of(file) if from_format == AUTO else formats().get(from_format)
+    return entry.by_record
+
+
+def _slices(file: InputFile, length: int, shard_bytes: int) -> Iterator[InputFile]:
+    """The file cut just after line ends, every `shard_bytes` or a little later."""
+    assert file.path is not None  # noqa: S101 - see _may_be_cut
+    start = 0
+    with open(file.path, "rb") as stream:  # noqa: PTH123 - a path with surrogates for bytes that are no UTF-8
+        while start < length:
+            stream.seek(start + shard_bytes)
+            end = start + shard_bytes
+            while piece := stream.read(_SEARCH):
+                place = piece.find(b"\n")
+                if place >= 0:
+                    end += place + 1
+                    break
+                end += len(piece)
+            last = end >= length
+            yield msgspec.structs.replace(file, start=start, end=None if last else end)
+            if last:
+                return
+            start = end

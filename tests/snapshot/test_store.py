@@ -1,0 +1,98 @@
+"""Rows of batches, in memory or in files: however they were put in, they come out as one run."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline import schemas
+from pipeline.snapshot.files import read_snapshot, write_snapshot
+from pipeline.snapshot.merge import merge
+from pipeline.snapshot.store import RowStore
+from tests.snapshot.made import Row, frame, info, judged, not_run, unreadable
+
+ROWS: list[Row] = [
+    *(judged(case, trial=trial, covered=["searchLogs"]) for case in "ab" for trial in (1, 2, 3)),
+    unreadable("c"),
+    not_run("d"),
+    *(judged("e", trial=trial, failed=["token-budget"], message="long " * trial) for trial in range(1, 12)),
+]
+RUN = frame(ROWS)
+
+
+def own(rows: list[Row]) -> pl.DataFrame:
+    """Rows as a batch gives them: with the trial that the trace says, and none given yet."""
+    made = frame(rows)
+    return made.with_columns(own_trial=pl.col("trial").cast(pl.Int64), trial=pl.lit(None, dtype=pl.UInt32))
+
+
+def taken_out(store: RowStore, part_rows: int) -> list[pl.DataFrame]:
+    return list(store.in_order(merge(store.keys()).rows, part_rows=part_rows))
+
+
+@given(st.data(), st.integers(1, 25), st.sampled_from([0, 600, 5_000, 1 << 30]), st.integers(1, 8))
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_rows_come_out_in_order_whatever_the_batches_the_memory_and_the_parts(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, part_rows: int, memory_limit: int, batches: int
+) -> None:
+    folder = tmp_path_factory.mktemp("scratch")
+    shuffled = data.draw(st.permutations(ROWS))
+    store = RowStore(folder, memory_limit=memory_limit)
+    for number in range(batches):
+        store.add(own(shuffled[number::batches]))
+
+    parts = taken_out(store, part_rows)
+
+    assert [part.height for part in parts[:-1]] == [part_rows] * (len(parts) - 1)
+    expected = RUN.with_columns(own_trial=pl.col("trial").cast(pl.Int64))
+    assert expected.equals(pl.concat(parts))
+    assert expected.columns == parts[0].columns
+    # A batch is removed once it is cut up; what lies there still is the pieces of parts, which the caller removes.
+    assert [path.name for path in folder.iterdir() if path.name.startswith("batch")] == []
+
+
+def test_a_folder_of_many_parts_holds_what_one_file_holds(tmp_path: Path) -> None:
+    for name, memory_limit, part_rows in (("one", 1 << 30, 1_000), ("many", 0, 3)):
+        scratch = tmp_path / f"scratch-{name}"
+        scratch.mkdir()
+        store = RowStore(scratch, memory_limit=memory_limit)
+        for number in range(4):
+            store.add(own(ROWS[number::4]))
+        write_snapshot(tmp_path / name, taken_out(store, part_rows), info())
+
+    assert (tmp_path / "one").is_file()
+    assert len(list((tmp_path / "many").iterdir())) == 7
+    one, many = (read_snapshot(tmp_path / name) for name in ("one", "many"))
+    assert one.info == many.info
+    assert one.rows.collect().equals(many.rows.collect())
+
+
+def test_repeated_traces_are_left_out(tmp_path: Path) -> None:
+    store = RowStore(tmp_path, memory_limit=0)
+    store.add(own(ROWS[:2]))
+    store.add(own(ROWS[:3]))
+    # All rows of this batch were seen before.
+    store.add(own(ROWS[2:3]))
+
+    (part,) = taken_out(store, 100)
+
+    assert part["trace_id"].to_list() == ["a-1", "a-2", "a-3"]
+
+
+def test_an_empty_batch_is_no_batch(tmp_path: Path) -> None:
+    store = RowStore(tmp_path)
+    store.add(schemas.empty(schemas.SnapshotRows))
+    store.add(own(ROWS[:1]))
+
+    assert store.keys()["part"].to_list() == [0]
+
+
+def test_a_run_without_rows_is_one_empty_part(tmp_path: Path) -> None:
+    store = RowStore(tmp_path)
+
+    (part,) = taken_out(store, 100)
+
+    assert schemas.empty(schemas.SnapshotRows).equals(part)
+    assert part.schema == schemas.empty(schemas.SnapshotRows).schema
