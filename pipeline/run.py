@@ -2,46 +2,43 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import msgspec
 import polars as pl
 
-from pipeline import __version__, schemas
-from pipeline.assign import Targets, assign, targets
+from pipeline import __version__
 from pipeline.cases.digest import cases_digest
 from pipeline.cases.fixtures import fixture_escapes, fixture_name
 from pipeline.cases.load import load_suite
 from pipeline.cases.model import Case, Suite
 from pipeline.cases.selection import select
 from pipeline.diff import Comparison, Limits, compare
+from pipeline.engines.base import Engine
+from pipeline.engines.collect import Told, judge_shards
 from pipeline.errors import CaseFileError, InputError
-from pipeline.flatten.suite import SuiteFrames, flatten_suite
-from pipeline.flatten.traces import flatten_traces
 from pipeline.git import git_head
-from pipeline.judge import all_checks, judge
-from pipeline.redact import redact_frame, redact_json, redact_texts, redacting
+from pipeline.judge import all_checks
+from pipeline.judging import Job, Judging, redacted_rows, with_redacted_keys
+from pipeline.noted import Noted, redacted_entries
+from pipeline.redact import redact_texts
 from pipeline.report.base import Writer, all_writers
 from pipeline.report.model import Report, View, build
 from pipeline.snapshot.files import Snapshot, read_snapshot, write_snapshot
 from pipeline.snapshot.info import (
-    LIST_LIMIT,
     SCHEMA_VERSION,
-    InputFault,
-    InputWarning,
     SnapshotInfo,
-    Unmatched,
 )
 from pipeline.snapshot.merge import merge
-from pipeline.snapshot.rows import error_rows, not_run_rows, snapshot_rows
+from pipeline.snapshot.rows import not_run_rows
 from pipeline.snapshot.store import RowStore
 from pipeline.sources.files import Inputs, find_inputs
-from pipeline.sources.read import Batch, read_batches
+from pipeline.sources.shards import cut
 from pipeline.writing import write_file
 
 Path_ = str | PathLike[str]
@@ -50,28 +47,6 @@ Progress = Callable[[int, int], None]
 DEFAULT_CASES: Final = "cases"
 DEFAULT_TRACES: Final = "fixtures/traces"
 DEFAULT_OUT: Final = "data/runs/latest"
-
-# Columns and fields that hold our own words and ids; redaction leaves them alone.
-OWN_WORDS: Final = (
-    "case_id",
-    "check",
-    "passed_checks",
-    "skipped_checks",
-    "definition_digest",
-    "content_digest",
-)
-# The same in a case definition, by path.
-OWN_VALUES: Final = (
-    ("id",),
-    ("evidencePolicy",),
-    ("passPolicy",),
-    ("knownFailure", "checks"),
-    ("toolArguments", "*", "mode"),
-)
-# What rows are put in order and told apart by; redacted once that is done, or redaction could change the result.
-KEYS: Final = ("trace_id", "file")
-# Written in lower case where it is flattened.
-LOWERED: Final = ("gatekeeper_status",)
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,6 +167,7 @@ def run(
     *,
     out: Path | None = None,
     writers: Sequence[Writer] = (),
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Evaluate, write what is asked for, and return the run; see `evaluate` for errors.
@@ -200,29 +176,26 @@ def run(
         options: what to judge and how.
         out: folder for the outputs, or None.
         writers: which reports to write there.
+        engine: where shards run; in this process, one after the other, without one.
         progress: told the bytes read and the bytes in all, after every batch; 0 in all where that is not known.
     """
     started = time.time()
     suite, selected, inputs = prepare(options)
+    judging = Judging(Job(suite=suite, selected=tuple(case.id for case in selected), with_text=options.with_text))
     with tempfile.TemporaryDirectory(prefix="diagnosis-eval-") as scratch:
         store = RowStore(Path(scratch))
-        noted = _Noted()
-        suite_frames = flatten_suite(selected)
-        all_cases = targets(suite.cases, selected)
+        noted = Noted()
         noted.add_input_warnings(inputs)
-        with redacting(suite.redact, with_text=options.with_text):
-            done, total = 0, _bytes_in_all(inputs) if progress is not None else 0
-            for batch in read_batches(inputs, options.from_format):
-                _judge_batch(batch, suite, suite_frames, all_cases, store, noted, with_text=options.with_text)
-                done += batch.bytes
-                if progress is not None:
-                    progress(done, total)
-        store.add(_redacted(not_run_rows(_not_run(selected, noted, inputs), suite_frames.cases), suite))
-        keys = store.keys()
+        shards = cut(inputs.files, options.from_format)
+        told = Told(progress, _bytes_in_all(inputs)) if progress is not None else None
+        offsets = judge_shards(judging, shards, engine, store, noted, Path(scratch), told)
+        missing = not_run_rows(_not_run(selected, noted, inputs), judging.suite_frames.cases)
+        store.add(redacted_rows(missing, suite), len(shards))
+        keys = store.keys(offsets)
         merged = merge(keys)
         noted.add_warnings(merged.warnings)
         info = _info(suite, selected, keys, merged.rows, noted, with_text=options.with_text)
-        parts = (_with_redacted_keys(part, suite) for part in store.in_order(merged.rows))
+        parts = (with_redacted_keys(part, suite) for part in store.in_order(merged.rows))
         if out is None:
             snapshot = Snapshot(info=info, rows=pl.concat(list(parts)).lazy())
         else:
@@ -277,85 +250,7 @@ def _bytes_in_all(inputs: Inputs) -> int:
         return 0
 
 
-class _Noted:
-    """What is counted while reading, with the first entries of each list."""
-
-    def __init__(self) -> None:
-        self.unmatched: list[Unmatched] = []
-        self.errors: list[InputFault] = []
-        self.warnings: list[InputWarning] = []
-        self.unmatched_count = self.error_count = self.warning_count = 0
-        self.cases_seen: set[str] = set()
-        self.files_seen: set[str] = set()
-
-    def add_warnings(self, frame: pl.DataFrame) -> None:
-        self.warning_count += frame.height
-        self.warnings = _first([*self.warnings, *(InputWarning(**row) for row in _first_rows(frame))])
-
-    def add_input_warnings(self, inputs: Inputs) -> None:
-        found = inputs.warnings
-        columns = {
-            "file": [one.file for one in found],
-            "line": [None] * len(found),
-            "path": ["$"] * len(found),
-            "kind": [one.kind for one in found],
-            "message": [one.message for one in found],
-        }
-        self.add_warnings(schemas.frame(schemas.Warnings, columns))
-
-    def add_errors(self, frame: pl.DataFrame) -> None:
-        # A record of two cases is one record; two records that read alike are two.
-        alike = pl.int_range(pl.len()).over(frame.columns).alias("alike")
-        frame = frame.with_columns(alike).drop("case_id").unique().drop("alike")
-        self.error_count += frame.height
-        self.errors = _first([*self.errors, *(InputFault(**row) for row in _first_rows(frame))])
-
-    def add_unmatched(self, frame: pl.DataFrame) -> None:
-        self.unmatched_count += frame.height
-        rows = _first_rows(frame.rename({"own_case_id": "case_id"}))
-        self.unmatched = _first([*self.unmatched, *(Unmatched(**row) for row in rows)])
-
-
-def _judge_batch(  # noqa: PLR0913, PLR0917 - everything a batch touches, named
-    batch: Batch,
-    suite: Suite,
-    suite_frames: SuiteFrames,
-    all_cases: Targets,
-    store: RowStore,
-    noted: _Noted,
-    *,
-    with_text: bool,
-) -> None:
-    frames = flatten_traces(batch.traces, batch.unreadable, argument_tools=suite_frames.argument_tools)
-    assigned = assign(frames, all_cases)
-    judged = judge(assigned, frames, suite_frames, redact=suite.redact, with_text=with_text)
-    for rows in (
-        snapshot_rows(judged, frames, redact=suite.redact, with_text=with_text),
-        error_rows(assigned, suite_frames.cases),
-    ):
-        noted.cases_seen.update(rows["case_id"].unique())
-        store.add(_redacted(rows, suite))
-    noted.add_errors(assigned.errors)
-    noted.add_unmatched(assigned.unmatched)
-    noted.add_warnings(frames.warnings)
-
-
-def _redacted(rows: pl.DataFrame, suite: Suite) -> pl.DataFrame:
-    if not suite.redact:
-        return rows
-    definitions = rows["definition"].unique().to_list()
-    hidden = [redact_json(text, suite.redact, keep=OWN_VALUES) for text in definitions]
-    rows = rows.with_columns(pl.col("definition").replace_strict(definitions, hidden, return_dtype=pl.String))
-    keep = (*OWN_WORDS, *KEYS, "definition")
-    return redact_frame(rows.lazy(), suite.redact, keep=keep, any_case=LOWERED).collect()
-
-
-def _with_redacted_keys(rows: pl.DataFrame, suite: Suite) -> pl.DataFrame:
-    keep = [name for name in rows.columns if name not in KEYS]
-    return redact_frame(rows.lazy(), suite.redact, keep=keep).collect()
-
-
-def _not_run(selected: Sequence[Case], noted: _Noted, inputs: Inputs) -> dict[str, str]:
+def _not_run(selected: Sequence[Case], noted: Noted, inputs: Inputs) -> dict[str, str]:
     """Why each case without any trace has none (R11)."""
     reasons = {}
     for case in selected:
@@ -381,7 +276,7 @@ def _info(  # noqa: PLR0913 - everything the metadata are made of, named
     selected: Sequence[Case],
     keys: pl.DataFrame,
     order: pl.DataFrame,
-    noted: _Noted,
+    noted: Noted,
     *,
     with_text: bool,
 ) -> SnapshotInfo:
@@ -397,41 +292,9 @@ def _info(  # noqa: PLR0913 - everything the metadata are made of, named
         unreadable_records=noted.error_count,
         input_warnings_count=noted.warning_count,
         text=with_text,
-        unmatched=_redacted_entries(noted.unmatched, suite),
-        input_errors=_redacted_entries(noted.errors, suite),
-        input_warnings=_redacted_entries(noted.warnings, suite),
-    )
-
-
-Entry = TypeVar("Entry", Unmatched, InputFault, InputWarning)
-
-
-def _first(entries: list[Entry]) -> list[Entry]:
-    """The first entries by place, however the input was cut into batches."""
-    return sorted(entries, key=_place)[:LIST_LIMIT]
-
-
-def _place(entry: Unmatched | InputFault | InputWarning) -> list[tuple[bool, str | int]]:
-    # Every entry begins with its file and line; what is absent comes first.
-    return [(False, 0) if value is None else (True, value) for value in msgspec.structs.astuple(entry)]
-
-
-def _first_rows(frame: pl.DataFrame) -> Iterable[dict[str, Any]]:
-    """The first rows by place, in the order of `_first`."""
-    return frame.sort(frame.columns, nulls_last=False).head(LIST_LIMIT).iter_rows(named=True)
-
-
-def _redacted_entries(entries: Sequence[Entry], suite: Suite) -> tuple[Entry, ...]:
-    if not suite.redact:
-        return tuple(entries)
-    fields = [msgspec.structs.asdict(entry) for entry in entries]
-    texts = [value for entry in fields for value in entry.values() if isinstance(value, str)]
-    hidden = iter(redact_texts(texts, suite.redact))
-    return tuple(
-        msgspec.structs.replace(
-            entry, **{name: next(hidden) for name, value in shown.items() if isinstance(value, str)}
-        )
-        for entry, shown in zip(entries, fields, strict=True)
+        unmatched=redacted_entries(noted.unmatched, suite.redact),
+        input_errors=redacted_entries(noted.errors, suite.redact),
+        input_warnings=redacted_entries(noted.warnings, suite.redact),
     )
 
 

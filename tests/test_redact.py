@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 from hypothesis import given
@@ -243,7 +244,7 @@ def traces_for(change: Callable[[str], str]) -> list[Json]:
 
 WAYS: dict[str, list[Json]] = {
     "as they are": traces_for(numbered()),
-    "alone": traces_for(lambda text: "ZEUGMA-123456"),
+    "alone": traces_for(lambda _: "ZEUGMA-123456"),
     "over several lines": traces_for(lambda text: f"{text} {LINES}"),
     "in JSON inside strings": [
         of_case(case, {**TRACE, "traceId": LINES, "finalAnswer": json.dumps({"deep": json.dumps([LINES])})})
@@ -261,7 +262,7 @@ def test_nothing_hidden_stands_in_any_output(tmp_path: Path, way: str) -> None:
     cases, traces = write_inputs(tmp_path, redact=PATTERNS, traces=WAYS[way])
     out, text_free, diff = tmp_path / "out", tmp_path / "text-free", tmp_path / "diff"
     formats = [argument for writer in all_writers() for argument in ("--format", writer.name)]
-    arguments = ["run", "--cases", cases, "--traces", traces, *formats]
+    arguments: list[str | Path] = ["run", "--cases", cases, "--traces", traces, *formats]
     printed = {
         "first": command(*arguments, "--out", text_free, "--no-text"),
         "second": command(*arguments, "--out", out, "--baseline", text_free, "--strict"),
@@ -294,7 +295,7 @@ def test_every_text_of_a_trace_alone_is_hidden(tmp_path: Path) -> None:
 
 def results(run: pipeline.Run) -> Json:
     """What an evaluation came to, without any words of the traces."""
-    report = json.loads(json.dumps(_builtins(run.report)))
+    report = msgspec.to_builtins(run.report)
     summary = {
         key: sorted(value.values()) if isinstance(value, dict) else value for key, value in report["summary"].items()
     }
@@ -311,12 +312,6 @@ def results(run: pipeline.Run) -> Json:
         run.snapshot.rows.select("case_id", "trial", "status", "content_digest", "passed_checks").collect().to_dicts()
     )
     return summary, cases, rows, report["provenance"], [one["line"] for one in report["inputErrors"]]
-
-
-def _builtins(report: pipeline.Report) -> Json:
-    import msgspec
-
-    return msgspec.to_builtins(report)
 
 
 @pytest.mark.parametrize("way", ["as they are", "alone", "over several lines", "across the place of a cut"])
@@ -343,7 +338,7 @@ def test_a_sentence_that_is_part_of_something_hidden_is_not_quoted(tmp_path: Pat
     key = (
         "ZEUGMA BEGIN\nPAYLOAD of a key, long enough to be a sentence.\n!\nThis sentence was leaked, and may be shown."
     )
-    trace = {"caseId": "rejected", "executorOutput": key, "finalAnswer": key}
+    trace: Json = {"caseId": "rejected", "executorOutput": key, "finalAnswer": key}
     trace["selfEvaluation"] = {"verifier_evaluation": {"verdict": "REJECT"}}
     cases, folder = write_inputs(tmp_path, redact=PATTERNS, traces=[trace])
     run = pipeline.evaluate(cases, folder, case_globs=["rejected"])
@@ -358,7 +353,7 @@ def test_a_sentence_that_is_part_of_something_hidden_is_not_quoted(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    "text, expected",
     [
         pytest.param("a ZEUGMA-123456 b", "a [redacted] b", id="text"),
         pytest.param('{"a": "ZEUGMA-123456"}', '{"a":"[redacted]"}', id="value"),
@@ -384,7 +379,7 @@ def test_values_of_our_own_are_kept_by_their_path() -> None:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-99, 99) | st.text("ZEUGMA-1234567890\n\"\\{[ ]}é", max_size=30)
+    st.none() | st.booleans() | st.integers(-99, 99) | st.text('ZEUGMA-1234567890\n"\\{[ ]}é', max_size=30)
     | st.sampled_from(["ZEUGMA-000001", LINES]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ZK-1", max_size=8), inner, max_size=3),
 )  # fmt: skip

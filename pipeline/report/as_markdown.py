@@ -330,7 +330,8 @@ def _where(file: str, line: int | None) -> str:
 def _footer(view: View) -> list[str]:
     source = view.report.provenance
     digests = f"cases {code(source.cases_digest[:19])} · traces {code(source.traces_digest[:19])}"
-    return [f"<sub>{inline(source.tool)} {inline(source.tool_version)} · {digests}</sub>"]
+    tool = f"{inline(source.tool, NAME_CHARACTERS)} {inline(source.tool_version, NAME_CHARACTERS)}"
+    return [f"<sub>{tool} · {digests}</sub>"]
 
 
 WRITER = Writer(

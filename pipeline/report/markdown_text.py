@@ -26,7 +26,9 @@ _NOT_IN_CODE: Final = re.compile(r"[`|]")
 # Of an answer no more than this is looked at for an excerpt of it.
 _EXCERPT_SOURCE: Final = 8
 _FENCE: Final = re.compile(r"^\s*(?:`{3,}|~{3,}).*$", re.MULTILINE)
-_RULE: Final = re.compile(r"^\s*(?:[-*_=]\s*){3,}$|^\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?\s*)?$", re.MULTILINE)
+_RULE: Final = re.compile(
+    r"^[ \t]*(?:[-*_=][ \t]*){3,}$|^[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?)?[ \t]*$", re.MULTILINE
+)
 _HEADING: Final = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _QUOTE_MARK: Final = re.compile(r"^(?:[ \t]*>)+[ \t]?", re.MULTILINE)
 _BULLET: Final = re.compile(r"^[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?", re.MULTILINE)

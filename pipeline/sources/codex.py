@@ -134,7 +134,8 @@ class _Session:
                 self._answer = text or self._answer
             elif role == "user" and text and not _PUT_IN.match(text):
                 self._given = self._given or text
-                self._answer = None
+                # Where there are events of what was typed, they tell it from what programs put in.
+                self._answer = self._answer if self._typed else None
         elif isinstance(kind, str) and kind.endswith("_call_output"):
             self._log.settle(item.member("call_id", "id").name(), _outcome(item.member("output")))
         else:
@@ -217,14 +218,14 @@ def _outcome(output: Node) -> Outcome:
             result_of(given) if given else value,
             code if type(code) is int else None,
             seconds,
-            stated.flag() if stated else None,
+            success=stated.flag() if stated else None,
         )
     text = result_of(output)
     head, ends, _ = text[:_HEAD].partition(_OUTPUT) if isinstance(text, str) else ("", "", "")
     if not ends:
         return Outcome(result=text)
     exit_code, wall_time = _EXIT.search(head), _WALL_TIME.search(head)
-    return _ended(text, int(exit_code[1]) if exit_code else None, wall_time[1] if wall_time else None, None)
+    return _ended(text, int(exit_code[1]) if exit_code else None, wall_time[1] if wall_time else None)
 
 
 def _metadata(text: str, at: str) -> dict[str, Any] | None:
@@ -237,7 +238,7 @@ def _metadata(text: str, at: str) -> dict[str, Any] | None:
     return dict(value) if known else None
 
 
-def _ended(result: Any, code: int | None, seconds: Any, success: bool | None) -> Outcome:  # noqa: FBT001
+def _ended(result: Any, code: int | None, seconds: Any, *, success: bool | None = None) -> Outcome:
     if code is not None:
         success = code == 0
     error = None

@@ -10,10 +10,21 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from pipeline.sources.base import ToolInvocation, Trace, Usage, Warned
+from pipeline.sources.genai_messages import (
+    Call,
+    Reply,
+    Said,
+    asked,
+    message,
+    messages,
+    parsed,
+    told,
+    unflattened,
+    written,
+)
 from pipeline.sources.nested import parsed_arguments
 from pipeline.sources.repair import Repairs
 from pipeline.sources.span_tree import Kind, Span, Tree, amount, count
-from pipeline.sources.spoken import Call, Reply, Said, asked, message, messages, parsed, told, unflattened, written
 
 OPENINFERENCE_KIND: Final = "openinference.span.kind"
 
@@ -24,9 +35,16 @@ _OPERATIONS: Final[dict[str, Kind]] = {
 _OPENINFERENCE: Final[dict[str, Kind]] = {"LLM": "llm", "TOOL": "tool", "AGENT": "agent"}
 _TRACELOOP: Final[dict[str, Kind]] = {"tool": "tool", "agent": "agent", "workflow": "agent"}
 _PROMPTFLOW: Final[dict[str, Kind]] = {"LLM": "llm", "Tool": "tool"}
-_AI_SDK: Final[dict[str, Kind]] = {"ai.toolCall": "tool"}
+_STATED_KINDS: Final = {
+    "gen_ai.operation.name": _OPERATIONS, OPENINFERENCE_KIND: _OPENINFERENCE, "traceloop.span.kind": _TRACELOOP,
+}  # fmt: skip
+_OF_A_MODEL: Final = (
+    "llm.request.type", "gen_ai.request.model", "gen_ai.prompt", "gen_ai.completion", "gen_ai.usage.",
+)  # fmt: skip
 # Steps beside the conversation: what goes in and out of them is nobody's question or answer.
 _ASIDE: Final = frozenset({"RETRIEVER", "EMBEDDING", "RERANKER", "GUARDRAIL", "EVALUATOR", "PROMPT"})
+
+_OF_AN_AGENT: Final = (OPENINFERENCE_KIND, "gen_ai.operation.name", "traceloop.span.kind", "ai.operationId")
 
 _TOOL_NAME: Final = ("gen_ai.tool.name", "tool.name", "tool_name", "ai.toolCall.name", "traceloop.entity.name")
 _TOOL_PREFIXES: Final = ("execute_tool ", "running tool: ", "tool: ", "tool.", "tools/call ")
@@ -48,7 +66,8 @@ _OUTPUT_TOKENS: Final = (
     "ai.usage.outputTokens", "ai.usage.completionTokens", "llm.usage.completion_tokens",
 )  # fmt: skip
 _TOTAL_TOKENS: Final = (
-    "gen_ai.usage.total_tokens", "llm.token_count.total", "ai.usage.totalTokens", "llm.usage.total_tokens",
+    "gen_ai.usage.total_tokens", "llm.token_count.total", "ai.usage.totalTokens", "ai.usage.tokens",
+    "llm.usage.total_tokens",
 )  # fmt: skip
 _COST: Final = ("gen_ai.usage.cost", "gen_ai.usage.total_cost", "llm.cost.total", "operation.cost")
 _ANSWERING_MODEL: Final = ("gen_ai.response.model", "llm.response.model", "ai.response.model", "llm.model_name")
@@ -71,32 +90,30 @@ _PLACEHOLDERS: Final = ("async_generator object", "is not JSON serializable")
 
 def kind_of(name: str, attributes: dict[str, Any]) -> Kind:
     """What a span is a step of, by its attributes, and by its name where those say nothing."""
-    for key, kinds in (
-        ("gen_ai.operation.name", _OPERATIONS),
-        (OPENINFERENCE_KIND, _OPENINFERENCE),
-        ("traceloop.span.kind", _TRACELOOP),
-        ("ai.operationId", _AI_SDK),
-    ):
+    for key, kinds in _STATED_KINDS.items():
         value = attributes.get(key)
         if isinstance(value, str) and value:
-            known = kinds.get(value if key != OPENINFERENCE_KIND else value.upper())
-            if known is not None:
-                return known
-            if key == "ai.operationId":
-                return "llm" if value.endswith((".doGenerate", ".doStream")) else "agent"
-            if key != "traceloop.span.kind":
-                return "other"
+            return kinds.get(value.upper() if kinds is _OPENINFERENCE else value, "other")
+    operation = attributes.get("ai.operationId")
+    if isinstance(operation, str):
+        return _ai_sdk_kind(operation)
     if attributes.get("framework") == "promptflow":
         return _PROMPTFLOW.get(str(attributes.get("span_type")), "other")
     if any(key in attributes for key in (*_CONVERSATION, "final_result")):
         return "agent"
-    if _first(attributes, _TOOL_NAME[:4]) is not None or name.startswith("execute_tool "):
+    if _first(attributes, _TOOL_NAME[:3]) is not None or name.startswith("execute_tool "):
         return "tool"
-    if "llm.request.type" in attributes or "gen_ai.request.model" in attributes:
-        return "llm"
-    if any(key.startswith(("gen_ai.prompt", "gen_ai.completion", "gen_ai.usage.")) for key in attributes):
+    if any(key.startswith(_OF_A_MODEL) for key in attributes):
         return "llm"
     return "agent" if name.startswith("invoke_agent ") else "other"
+
+
+def _ai_sdk_kind(operation: str) -> Kind:
+    if operation == "ai.toolCall":
+        return "tool"
+    if operation.endswith((".doGenerate", ".doStream")):
+        return "llm"
+    return "agent" if operation.startswith(("ai.generate", "ai.stream")) else "other"
 
 
 def is_of_an_agent(span: Span) -> bool:
@@ -104,9 +121,7 @@ def is_of_an_agent(span: Span) -> bool:
     attributes = span.attributes
     return (
         span.kind != "other"
-        or OPENINFERENCE_KIND in attributes
-        or "traceloop.span.kind" in attributes
-        or "gen_ai.operation.name" in attributes
+        or any(key in attributes for key in _OF_AN_AGENT)
         or attributes.get("framework") == "promptflow"
     )
 
@@ -115,6 +130,7 @@ def trace_of(tree: Tree) -> tuple[Trace, list[Warned]]:
     """The run that a tree of spans records, and what was odd about it."""
     repairs = Repairs()
     top = tree.top(is_of_an_agent)
+    known = any(map(is_of_an_agent, tree.spans))
     trace = Trace(
         traceId=next((span.trace for span in tree.spans if span.trace), None),
         question=_question(tree),
@@ -123,10 +139,10 @@ def trace_of(tree: Tree) -> tuple[Trace, list[Warned]]:
         durationMs=tree.duration_ms(is_of_an_agent),
         model=_model(tree),
         usage=tree.usage(usage_of),
-        toolInvocations=list(_invocations(tree, repairs)),
+        toolInvocations=list(_invocations(tree, repairs)) if known else None,
     )
     warned = [*repairs.warned()]
-    if not any(map(is_of_an_agent, tree.spans)):
+    if not known:
         sentence = "no span here is known as a step of an agent, a model or a tool: question and answer are unknown"
         warned.append(Warned(path="$", kind="no-agent-span", message=sentence))
     return trace, warned
@@ -143,6 +159,14 @@ def usage_of(span: Span) -> Usage | None:
         totalTokens=_first_count(found, _TOTAL_TOKENS),
         costUsd=next((cost for key in _COST if (cost := amount(found.get(key))) is not None), None),
     )
+    if usage.inputTokens is None and usage.outputTokens is None and span.kind == "llm":
+        # Not among the attributes, but in the provider's response, where that was recorded whole.
+        response = parsed(found.get("output.value"))
+        stated = response.get("usage") if isinstance(response, dict) else None
+        if isinstance(stated, dict):
+            usage.inputTokens = _first_count(stated, ("input_tokens", "prompt_tokens"))
+            usage.outputTokens = _first_count(stated, ("output_tokens", "completion_tokens"))
+            usage.totalTokens = _first_count(stated, ("total_tokens",))
     return None if usage == Usage() else usage
 
 

@@ -221,14 +221,13 @@ class _Texts:
         """The text of a message: text, or its parts of type text on lines of their own."""
         if not isinstance(content.value, list):
             return Node(self.whole(content.value), content.path).text()
-        parts = [part for part in content.items() if isinstance(part.value, str) or part.member("text")]
-        texts = [
-            part.value if isinstance(part.value, str) else part.member("text").value
-            for part in parts
-            if isinstance(part.value, str) or part.member("type").value in (None, "text")
-        ]
-        kept = (self._text(text) for text in texts if isinstance(text, str))
-        return "\n".join(text for text in kept if text.strip()) or None
+        texts = []
+        for part in content.items():
+            if isinstance(part.value, str):
+                texts.append(self._text(part.value))
+            elif part.member("type").value in (None, "text"):
+                texts.append(self._text(part.member("text").text() or ""))
+        return "\n".join(text for text in texts if text.strip()) or None
 
 
 def _run(sample: Node, evaluation: Node) -> Run:
@@ -239,7 +238,7 @@ def _run(sample: Node, evaluation: Node) -> Run:
     model = evaluation.member("model").text()
     total = sample.member("total_time")
     elapsed = scaled_ns(total.value, SECOND) if not isinstance(total.value, str) else None
-    started, finished = _times(sample, events) if elapsed is None else (None, None)
+    started, finished = _times(events) if elapsed is None else (None, None)
     trace = Trace(
         traceId=sample.member("uuid").name(),
         caseId=sample.member("id").name(),
@@ -274,18 +273,19 @@ def _status(sample: Node) -> str | None:
 def _events(sample: Node) -> list[Node]:
     """All events, those inside the events of tools and subtasks included, in document order."""
     found: list[Node] = []
-    waiting = [iter(list((sample.member("events") or sample.member("transcript").member("events")).items()))]
+    listed = sample.member("events") or sample.member("transcript").member("events")
+    waiting = [listed.items()]
     while waiting:
         event = next(waiting[-1], None)
         if event is None:
             waiting.pop()
             continue
         found.append(event)
-        waiting.append(iter(list(event.member("events").items())))
+        waiting.append(event.member("events").items())
     return found
 
 
-def _times(sample: Node, events: list[Node]) -> tuple[str | None, str | None]:
+def _times(events: list[Node]) -> tuple[str | None, str | None]:
     stated = [event.member("timestamp") for event in events if event.member("timestamp").instant() is not None]
     return (stated[0].text(), stated[-1].text()) if stated else (None, None)
 
@@ -332,11 +332,11 @@ def _calls(sample: Node, events: list[Node], texts: _Texts) -> list[ToolInvocati
     if made:
         if all(time is not None for time, _ in made):
             made.sort(key=lambda entry: entry[0] or 0)
-        return [_of_event(node, texts) for _, node in _settled([node for _, node in made])]
+        return [_of_event(node, texts) for node in _settled([node for _, node in made])]
     return _of_messages(list(sample.member("messages").items()), texts)
 
 
-def _settled(nodes: list[Node]) -> Iterator[tuple[str | None, Node]]:
+def _settled(nodes: list[Node]) -> Iterator[Node]:
     """Each call once: one that is pending repeats the finished one of its id."""
     ids = [(node.member("id").name(), node) for node in nodes]
     finished = {own_id for own_id, node in ids if not node.member("pending").flag()}
@@ -346,7 +346,7 @@ def _settled(nodes: list[Node]) -> Iterator[tuple[str | None, Node]]:
             if own_id is not None and (own_id in finished or own_id in seen):
                 continue
             seen.add(own_id or "")
-        yield own_id, node
+        yield node
 
 
 def _run_by_provider(message: Node) -> Iterator[Node]:

@@ -28,6 +28,8 @@ _UNPACKED: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD})
 _ENCRYPTED: Final = 0x1
 _LOCAL_HEADER: Final = struct.Struct("<4s22xHH")
 _LOCAL_MAGIC: Final = b"PK\3\4"
+# All that the standard library raises on a directory that is no directory.
+_BROKEN: Final = (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, struct.error)
 
 
 class Archive:
@@ -45,7 +47,7 @@ class Archive:
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 listed = archive.infolist()
-        except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError, OSError, struct.error) as error:
+        except _BROKEN as error:
             raise Refused(
                 f"this is no whole zip archive ({error}): copy the log again, or write it once more",
                 expected="an .eval log, which is a zip archive",

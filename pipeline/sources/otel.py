@@ -4,7 +4,8 @@ OTLP/JSON as the Collector's file exporter writes it (a trace may be spread over
 protobuf's JSON mapping (ids in base64, enums by name) and in snake_case; what the Tempo API gives (`batches`, or
 `trace` around it all; numbers for times); what the Jaeger UI and API give (`data[].spans[]`, microseconds); spans as
 the Python SDK prints them (`span.to_json()`, also printed over many lines, one object after the other) and as the
-JavaScript SDK holds them; Logfire's records; and the bare attributes of one span.
+JavaScript SDK holds them; Logfire's records; and the bare attributes of one span. Messages that stand as log records
+(`resourceLogs`) are read as events of their spans.
 
 All documents of a file are read before the first trace comes out, and spans belong together by their trace id. Of a
 trace only the steps of an agent, a model or a tool matter, under whichever conventions they were recorded (GenAI's,
@@ -18,31 +19,23 @@ calls that the model's messages show are taken, whose success and duration nobod
 no place in these conventions, and what the agent's developer chose not to capture stays null.
 """
 
-import base64
-import binascii
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from pipeline.sources.base import Document, Format, ReadTrace, Unreadable
+from pipeline.sources.genai_messages import parsed
 from pipeline.sources.genai_spans import OPENINFERENCE_KIND, is_of_an_agent, kind_of, trace_of
 from pipeline.sources.instants import SECOND, iso_ns, scaled_ns, whole_ns
 from pipeline.sources.nodes import Node
-from pipeline.sources.span_tree import Span, read_spans
-from pipeline.sources.spoken import parsed
+from pipeline.sources.span_tree import Span, hexadecimal, outcome, read_spans
 from pipeline.sources.wording import Refused, describe
 
 _RESOURCES: Final = ("resourceSpans", "resource_spans", "batches")
+_LOGS: Final = ("resourceLogs", "resource_logs")
 _SCOPES: Final = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans")
-_HEX: Final = re.compile(r"(?:0x)?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})")
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{11}=|[A-Za-z0-9+/_-]{22}==")
 _MICROSECOND: Final = 1_000
 _ERROR_LEVEL: Final = 17
-_SCALARS: Final = ("stringValue", "string_value", "boolValue", "bool_value", "bytesValue", "bytes_value")
-_WHOLES: Final = ("intValue", "int_value")
-_DOUBLES: Final = ("doubleValue", "double_value")
-_OK: Final = frozenset({"OK", "STATUS_CODE_OK", "1"})
-_ERROR: Final = frozenset({"ERROR", "STATUS_CODE_ERROR", "2"})
+_SCALARS: Final = ("stringValue", "boolValue", "bytesValue")
 
 
 def recognises(document: Any) -> str | None:
@@ -55,7 +48,7 @@ def recognises(document: Any) -> str | None:
 def _one(value: dict[str, Any]) -> str | None:
     inner = value.get("trace")
     around = inner if isinstance(inner, dict) else value
-    for key in _RESOURCES:
+    for key in (*_RESOURCES, *_LOGS):
         if isinstance(around.get(key), list):
             return f"it has `{key}`, as OTLP and Tempo have"
     if _is_jaeger(value):
@@ -76,11 +69,11 @@ def _one_span(value: dict[str, Any]) -> str | None:
     if isinstance(value.get("spanContext"), dict) and "traceId" in value["spanContext"]:
         return "it is a span as the JavaScript SDK holds it"
     times = ("start_time", "start_timestamp", "start_time_unix_nano", "startTimeUnixNano")
-    foreign = ("span_kind", "span_data", "run_type", "attributes.openinference.span.kind", "parent_span_id_b64")
-    if ("span_id" in value or "spanId" in value) and any(key in value for key in times):
-        traced = "trace_id" in value or "traceId" in value
-        return "it is a span with `span_id` and a start" if traced and not any(k in value for k in foreign) else None
-    if OPENINFERENCE_KIND not in value and any(isinstance(key, str) and key.startswith("gen_ai.") for key in value):
+    foreign = ("span_kind", "span_data", "run_type", "span_attributes", "child_spans")
+    identified = ("span_id" in value or "spanId" in value) and ("trace_id" in value or "traceId" in value)
+    if identified and any(key in value for key in times):
+        return None if any(key in value for key in foreign) else "it is a span with `span_id` and a start"
+    if OPENINFERENCE_KIND not in value and any(key.startswith("gen_ai.") for key in value):
         return "it has `gen_ai.` attributes"
     return None
 
@@ -105,11 +98,12 @@ def _spans(value: Any) -> Iterator[Span]:
 def _spans_of(node: Node) -> Iterator[Span]:
     around = node.member("trace") if isinstance(node.fields().get("trace"), dict) else node
     data = node.member("data")
-    if any(key in around.fields() for key in _RESOURCES):
+    if any(key in around.fields() for key in (*_RESOURCES, *_LOGS)):
         for resource in around.member(*_RESOURCES).items():
             for scope in resource.member(*_SCOPES).items():
                 for span in scope.member("spans").items():
                     yield _otlp(span)
+        yield from _logs(around)
     elif _is_jaeger(node.fields()):
         for trace in data.items() if data else (node,):
             for span in trace.member("spans").items():
@@ -119,6 +113,26 @@ def _spans_of(node: Node) -> Iterator[Span]:
             yield _otlp(span)
     else:
         yield _span(node)
+
+
+def _logs(around: Node) -> Iterator[Span]:
+    """The events that stand as log records beside the spans, as newer instrumentations write messages."""
+    for resource in around.member(*_LOGS).items():
+        for scope in resource.member("scopeLogs", "scope_logs").items():
+            for record in scope.member("logRecords", "log_records").items():
+                attributes = otlp_attributes(record.member("attributes"))
+                body = _any_value(record.member("body").value)
+                yield Span(
+                    id=_id(record.member("spanId", "span_id")),
+                    trace=_id(record.member("traceId", "trace_id")),
+                    events=[
+                        {
+                            "name": record.member("eventName", "event_name").value or attributes.get("event.name"),
+                            "attributes": attributes | (body if isinstance(body, dict) else {"content": body}),
+                        }
+                    ],
+                    addition=True,
+                )
 
 
 def _span(node: Node) -> Span:
@@ -142,7 +156,7 @@ def _otlp(node: Node) -> Span:
     attributes = otlp_attributes(node.member("attributes"))
     name = node.member("name").text() or ""
     status = node.member("status")
-    failed, word = _outcome(status.member("code", "status_code").value)
+    failed, word = outcome(status.member("code", "status_code").value)
     return Span(
         id=_id(node.member("spanId", "span_id")),
         parent=_id(node.member("parentSpanId", "parent_span_id")),
@@ -182,23 +196,22 @@ def _any_value(value: Any) -> Any:
     """The value inside OTLP's typed one; as deep as the document is, which is bounded."""
     if not isinstance(value, dict):
         return value
-    for key, inner in value.items():
-        if key in _SCALARS:
-            return inner
-        if key in _WHOLES:
-            whole = whole_ns(inner)
-            return inner if whole is None else whole
-        if key in _DOUBLES:
-            # "NaN" and "Infinity" are texts in protobuf's JSON.
-            return None if isinstance(inner, str) else inner
-        if key in ("arrayValue", "array_value"):
-            values = inner.get("values") if isinstance(inner, dict) else None
-            return [_any_value(each) for each in values] if isinstance(values, list) else []
-        if key in ("kvlistValue", "kvlist_value"):
-            values = inner.get("values") if isinstance(inner, dict) else None
-            pairs = [pair for pair in values if isinstance(pair, dict)] if isinstance(values, list) else []
-            return {str(pair.get("key")): _any_value(pair.get("value")) for pair in pairs}
-    return None
+    kind, inner = next(iter(value.items()), ("", None))
+    kind = kind.replace("_v", "V")
+    if kind == "intValue":
+        whole = whole_ns(inner)
+        return inner if whole is None else whole
+    if kind == "doubleValue":
+        # "NaN" and "Infinity" are texts in protobuf's JSON.
+        return None if isinstance(inner, str) else inner
+    if kind in ("arrayValue", "kvlistValue"):
+        values = inner.get("values") if isinstance(inner, dict) else None
+        values = values if isinstance(values, list) else []
+        if kind == "arrayValue":
+            return [_any_value(each) for each in values]
+        pairs = [pair for pair in values if isinstance(pair, dict)]
+        return {str(pair.get("key")): _any_value(pair.get("value")) for pair in pairs}
+    return inner if kind in _SCALARS else None
 
 
 def _jaeger(node: Node) -> Span:
@@ -207,7 +220,7 @@ def _jaeger(node: Node) -> Span:
     name = node.member("operationName").text() or ""
     start = scaled_ns(node.member("startTime").value, _MICROSECOND)
     length = scaled_ns(node.member("duration").value, _MICROSECOND)
-    failed, word = _outcome(attributes.get("otel.status_code"))
+    failed, word = outcome(attributes.get("otel.status_code"))
     if attributes.get("error") in (True, "true"):
         failed, word = True, "ERROR"
     reason = attributes.get("otel.status_description")
@@ -252,7 +265,7 @@ def _printed(node: Node) -> Span:
     name = node.member("name", "span_name").text() or ""
     status = node.member("status")
     code = status.member("code", "status_code") if isinstance(status.value, dict) else node.member("otel_status_code")
-    failed, word = _outcome(code.value)
+    failed, word = outcome(code.value)
     reason = status.member("message", "description") if isinstance(status.value, dict) else Node(None)
     if node.member("is_exception").value is True or _is_error_level(node.member("level").value):
         failed, word = True, "ERROR"
@@ -304,30 +317,11 @@ def _instant(value: Any) -> int | None:
 
 
 def _is_error_level(value: Any) -> bool:
-    return value == "error" or value == "fatal" or (type(value) is int and value >= _ERROR_LEVEL)
-
-
-def _outcome(code: Any) -> tuple[bool | None, str | None]:
-    """Whether a status says that a span failed, and the status in a word; one that is not set says neither."""
-    word = str(code).removeprefix("StatusCode.")
-    if word in _ERROR:
-        return True, "ERROR"
-    return (False, "OK") if word in _OK else (None, None)
+    return value in ("error", "fatal") or (type(value) is int and value >= _ERROR_LEVEL)
 
 
 def _id(node: Node) -> str | None:
-    """An id in lower-case hexadecimal, whether it is written so, with 0x, or in base64; any other text as it is."""
-    text = node.name()
-    if text is None:
-        return None
-    if match := _HEX.fullmatch(text):
-        return match[1].lower() if match[1].strip("0") else None
-    if _BASE64.fullmatch(text):
-        try:
-            return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True).hex()
-        except binascii.Error:
-            return text
-    return text
+    return hexadecimal(node.name())
 
 
 def _set(instant: int | None) -> int | None:

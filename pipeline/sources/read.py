@@ -61,7 +61,7 @@ def read_batches(
     Raises:
         UsageError: there is no such format.
     """
-    named = None if from_format == AUTO else formats().get(from_format)
+    named = None if from_format == AUTO else format_named(from_format)
     return _batches(inputs.files, named, batch_bytes, seen)
 
 
@@ -73,6 +73,15 @@ def read_file(file: InputFile, format: Format | None = None) -> Iterator[ReadTra
         format: its format, None to tell by the first document that says so.
     """
     return _read(_documents(file), format or _of_ending(file))
+
+
+def format_named(name: str) -> Format:
+    """The format of that name; the native one without loading the others.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    return native.FORMAT if name == native.FORMAT.name else formats().get(name)
 
 
 def format_of(file: InputFile) -> Format:

@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
+from pipeline.sources.base import Format
 from pipeline.sources.files import InputFile
-from pipeline.sources.formats import formats
-from pipeline.sources.read import AUTO, format_of
+from pipeline.sources.read import AUTO, format_named, format_of
 
 SHARD_BYTES: Final = 16 << 20
 # Files of one shard at most, however small: what a worker has in hand when it is killed is done again.
@@ -28,11 +28,13 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
         number: its place in the input, from 0.
         files: its files; a slice of a file stands alone.
         size: bytes to read, compressed ones as they are; 0 where unknown.
+        format: the name of the files' format, or `auto`.
     """
 
     number: int
     files: tuple[InputFile, ...]
     size: int
+    format: str = AUTO
 
     @property
     def is_slice(self) -> bool:
@@ -69,15 +71,17 @@ def cut(
     def close() -> None:
         nonlocal group, size
         if group:
-            shards.append(Shard(number=len(shards), files=tuple(group), size=size))
+            shards.append(Shard(number=len(shards), files=tuple(group), size=size, format=from_format))
         group, size = [], 0
 
     for file in files:
         length = _size(file)
-        if length > shard_bytes and _may_be_cut(file, from_format):
+        entry = _cuttable(file, from_format) if length > shard_bytes else None
+        if entry is not None:
             close()
             for piece in _slices(file, length, shard_bytes):
-                shards.append(Shard(number=len(shards), files=(piece,), size=(piece.end or length) - piece.start))
+                extent = (piece.end or length) - piece.start
+                shards.append(Shard(number=len(shards), files=(piece,), size=extent, format=entry.name))
             continue
         if group and (size + length > shard_bytes or len(group) >= shard_files):
             close()
@@ -91,7 +95,7 @@ def joined(first: Shard, second: Shard) -> Shard:
     """Two neighbouring slices of one file as one, under the number of the first."""
     (start,), (end,) = first.files, second.files
     file = msgspec.structs.replace(start, end=end.end)
-    return Shard(number=first.number, files=(file,), size=first.size + second.size)
+    return msgspec.structs.replace(first, files=(file,), size=first.size + second.size)
 
 
 def _size(file: InputFile) -> int:
@@ -104,16 +108,17 @@ def _size(file: InputFile) -> int:
         return 0
 
 
-def _may_be_cut(file: InputFile, from_format: str) -> bool:
+def _cuttable(file: InputFile, from_format: str) -> Format | None:
+    """The format of a file that may be read in slices: a plain line file whose records stand alone."""
     if file.kind != "lines" or file.compression or file.path is None:
-        return False
-    entry = format_of(file) if from_format == AUTO else formats().get(from_format)
-    return entry.by_record
+        return None
+    entry = format_of(file) if from_format == AUTO else format_named(from_format)
+    return entry if entry.by_record else None
 
 
 def _slices(file: InputFile, length: int, shard_bytes: int) -> Iterator[InputFile]:
     """The file cut just after line ends, every `shard_bytes` or a little later."""
-    assert file.path is not None  # noqa: S101 - see _may_be_cut
+    assert file.path is not None  # noqa: S101 - see _cuttable
     start = 0
     with open(file.path, "rb") as stream:  # noqa: PTH123 - a path with surrogates for bytes that are no UTF-8
         while start < length:

@@ -7,6 +7,8 @@ The spans of one trace may stand anywhere in a file, so a file of spans is read 
 out; `read_spans` bounds what it may take.
 """
 
+import base64
+import binascii
 import math
 import re
 from collections import Counter
@@ -29,6 +31,10 @@ NANOSECONDS_PER_MS: Final = 1_000_000
 Kind = Literal["agent", "llm", "tool", "other"]
 
 _INT64: Final = 2**63 - 1
+_HEX: Final = re.compile(r"(?:0x)?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{11}=|[A-Za-z0-9+/_-]{22}==")
+_OK: Final = frozenset({"OK", "1"})
+_ERROR: Final = frozenset({"ERROR", "2"})
 _WHOLE: Final = re.compile(r"\d{1,18}(?:\.0+)?", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 
@@ -58,6 +64,7 @@ class Span(msgspec.Struct, kw_only=True, gc=False):
         attributes: the format's own attributes, flat.
         events: the format's own events.
         data: anything else that the format keeps for itself.
+        addition: these are only further events of the span with this id, which stands elsewhere.
     """
 
     id: str | None = None
@@ -73,6 +80,7 @@ class Span(msgspec.Struct, kw_only=True, gc=False):
     attributes: dict[str, Any] = msgspec.field(default_factory=dict)
     events: list[Any] = msgspec.field(default_factory=list)
     data: Any = None
+    addition: bool = False
 
     @property
     def duration_ms(self) -> float | None:
@@ -298,11 +306,12 @@ def read_spans(
             if repairs:
                 group[2].merge(repairs, "$")
                 repairs = Repairs()
-    kept = list(groups.values())
+    kept = [group for group in groups.values() if not all(span.addition for span in group[0])]
+    traces = len(kept)
     foreign: tuple[Warned, ...] = ()
     if matters is not None:
         kept = [group for group in kept if any(map(matters, group[0]))] or kept
-        foreign = _foreign(len(groups) - len(kept))
+        foreign = _foreign(traces - len(kept))
     for spans, document, repairs in kept:
         tree = grow(spans)
         try:
@@ -347,6 +356,38 @@ def amount(value: Any) -> float | None:
     return float(value) if 0 <= value <= _INT64 else None
 
 
+def outcome(code: Any) -> tuple[bool | None, str | None]:
+    """Whether a status of OpenTelemetry says that a span failed, and the status in a word; not set says neither.
+
+    >>> outcome("STATUS_CODE_ERROR"), outcome(1), outcome("StatusCode.UNSET")
+    ((True, 'ERROR'), (False, 'OK'), (None, None))
+    """
+    word = str(code).upper().removeprefix("STATUSCODE.").removeprefix("STATUS_CODE_")
+    if word in _ERROR:
+        return True, "ERROR"
+    return (False, "OK") if word in _OK else (None, None)
+
+
+def hexadecimal(text: str | None) -> str | None:
+    """A trace or span id in lower-case hexadecimal, whether it is written so, with 0x, or in base64.
+
+    Any other text stays as it is; zeros and nothing are no id.
+
+    >>> hexadecimal("0x1C03E258962AC874"), hexadecimal("HAPiWJYqyHQ="), hexadecimal("span-1")
+    ('1c03e258962ac874', '1c03e258962ac874', 'span-1')
+    """
+    if not text:
+        return None
+    if match := _HEX.fullmatch(text):
+        return match[1].lower() if match[1].strip("0") else None
+    if _BASE64.fullmatch(text):
+        try:
+            return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True).hex()
+        except binascii.Error:
+            return text
+    return text
+
+
 def text_of(value: Any, at: str) -> str | None:
     """An id or a name: text, None where it is absent or blank.
 
@@ -372,7 +413,11 @@ def _foreign(left_out: int) -> tuple[Warned, ...]:
 def _once(spans: Iterable[Span], odd: Counter[str]) -> list[Span]:
     """Each span once: of several with one id the one that ended last, then the one that says most."""
     kept: dict[Any, Span] = {}
+    additions: list[Span] = []
     for number, span in enumerate(spans):
+        if span.addition:
+            additions.append(span)
+            continue
         # A number is no id, so spans without one never meet.
         key = number if span.id is None else span.id
         other = kept.get(key)
@@ -381,6 +426,9 @@ def _once(spans: Iterable[Span], odd: Counter[str]) -> list[Span]:
         else:
             odd["duplicate-span"] += 1
             kept[key] = max(other, span, key=_completeness)
+    for addition in additions:
+        if addition.id in kept:
+            kept[addition.id].events += addition.events
     return list(kept.values())
 
 

@@ -1,73 +1,81 @@
-"""What was said to a model and by it, in whatever notation a span has recorded it.
+"""What was asked and answered, out of the inputs and outputs that tracing tools record as they found them.
 
-Instrumentations write down chat messages in a dozen ways: lists of parts, provider payloads, attributes numbered one
-by one. Here each becomes a `Said`: who spoke, the text that a reader sees, the calls asked for, the replies of tools.
-Nothing is refused: what is no message says nothing.
+A tracing tool stores whatever a framework passed around: messages of several APIs, objects around them, JSON inside
+strings, Python's own notation, plain text. Here is known how they are told apart. Everything is best effort in one
+direction only: what is not understood is None, never a guess.
 """
 
+import ast
+import math
 import re
-from collections.abc import Iterable
-from typing import Any, Final
+import warnings
+from collections.abc import Iterator
+from typing import Any, Final, Literal
 
 import msgspec
 
-from pipeline.sources.json_text import ANY, decode
+from pipeline.sources.base import ToolInvocation
+from pipeline.sources.canonical import canonical_json
+from pipeline.sources.json_text import ANY, MAX_LEVELS, decode
 from pipeline.sources.repair import Repairs
 from pipeline.sources.wording import Refused
 
-_ROLES: Final = {
-    "human": "user", "humanmessage": "user", "ai": "assistant", "aimessage": "assistant", "model": "assistant",
-    "chatbot": "assistant", "toolmessage": "tool", "function": "tool", "systemmessage": "system",
+Role = Literal["user", "assistant", "tool", "system"]
+
+_ROLES: Final[dict[str, Role]] = {
+    "user": "user", "human": "user", "HumanMessage": "user",
+    "assistant": "assistant", "ai": "assistant", "model": "assistant", "AIMessage": "assistant",
+    "AIMessageChunk": "assistant",
+    "tool": "tool", "function": "tool", "ToolMessage": "tool", "FunctionMessage": "tool",
+    "function_call_output": "tool",
+    "system": "system", "developer": "system", "SystemMessage": "system",
 }  # fmt: skip
-_THOUGHTS: Final = frozenset({"reasoning", "thinking", "redacted_thinking"})
-_CALLS: Final = frozenset({"tool_call", "tool-call", "tool_use", "function_call"})
-_REPLIES: Final = frozenset({"tool_call_response", "tool-result", "tool_result", "function_call_output"})
-_QUESTION_KEYS: Final = (
-    "question", "query", "task", "input", "prompt", "user_input", "user_prompt", "user_query", "message", "text",
-    "content",
+_TEXT_PARTS: Final = frozenset({None, "text", "output_text", "input_text"})
+_ASKED: Final = (
+    "messages", "input", "question", "query", "prompt", "user_input", "new_message", "contents", "content", "parts",
+    "text", "message", "args", "kwargs", "inputs",
 )  # fmt: skip
-_ANSWER_KEYS: Final = (
-    "answer", "final_answer", "finalAnswer", "output", "result", "response", "text", "content", "message",
+# Names of an application's own that end so hold what was asked too, such as customer_query.
+_ASKED_ENDINGS: Final = ("question", "query", "prompt", "input")
+_ANSWERED: Final = (
+    "output", "answer", "response", "final_answer", "final_output", "output_text", "completion", "content", "text",
+    "parts", "message", "messages", "choices", "generations", "candidates", "result", "return_values", "outputs",
 )  # fmt: skip
-_MOST_STEPS: Final = 12
-"""How many steps of a dotted key count; a hostile one has thousands."""
-_INDEX: Final = re.compile(r"\d{1,9}", re.ASCII)
+# Members that list alternatives, of which the first is the one that was used.
+_ALTERNATIVES: Final = frozenset({"choices", "generations", "candidates"})
+# How deep the objects around a text may be nested before it counts as not understood.
+_LEVELS: Final = 12
+_LITERAL_LIMIT: Final = 1 << 16
+_LITERAL_DEPTH: Final = 40
+# A transcript as text, as some instrumentations flatten messages: each begins with its role on a new line.
+_TRANSCRIPT: Final = re.compile(r"(?:^|\n)(system|developer|user|assistant|tool): ")
 
 
-class Call(msgspec.Struct, gc=False):
-    """A call that a model asks for."""
-
-    id: str | None
-    name: str | None
-    arguments: Any
-
-
-class Reply(msgspec.Struct, gc=False):
-    """What a tool gave back, as the model was told."""
-
-    id: str | None
-    content: Any
-
-
-class Said(msgspec.Struct, gc=False):
-    """One message.
+class Message(msgspec.Struct, frozen=True):
+    """One message of a conversation.
 
     Attributes:
-        role: `user`, `assistant`, `tool`, `system`, or what else stands there; empty where nothing does.
-        text: its visible text, parts on lines of their own; None where there is none but white space.
-        calls: the calls that it asks for.
-        replies: the replies of tools that it brings.
+        role: who speaks.
+        text: what is said, None for nothing.
+        calls: the calls that it asks for: id, name, arguments.
+        reply_to: the id of the call that it replies to.
+        failed: whether it says that this call failed.
     """
 
-    role: str
-    text: str | None = None
-    calls: list[Call] = msgspec.field(default_factory=list)
-    replies: list[Reply] = msgspec.field(default_factory=list)
+    role: Role
+    text: str | None
+    calls: tuple[tuple[str | None, str | None, Any], ...] = ()
+    reply_to: str | None = None
+    failed: bool = False
 
 
-def parsed(value: Any) -> Any:
-    """The object, list or text that a text holds as JSON, else the value as it stands."""
-    for _ in range(2):
+def decoded(value: Any) -> Any:
+    """An object, list or text out of the strings that hold it as JSON; other text stays as it is.
+
+    >>> decoded('{"a": 1}'), decoded('"in quotes"'), decoded("42"), decoded("{no JSON")
+    ({'a': 1}, 'in quotes', '42', '{no JSON')
+    """
+    for _ in range(MAX_LEVELS):
         if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
             return value
         try:
@@ -77,271 +85,329 @@ def parsed(value: Any) -> Any:
     return value
 
 
-def written(value: Any) -> str | None:
-    """A value as text: text as it stands, all else as JSON; None where it is absent or blank."""
-    if value is None:
-        return None
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return text if text and not text.isspace() else None
+def arguments_of(value: Any) -> Any:
+    """The arguments of a call: an object or list, also in JSON or Python's notation inside a string, else as it is.
 
-
-def unflattened(attributes: dict[str, Any], prefix: str) -> Any:
-    """What stands under a prefix in attributes with dotted keys, as nested objects; None where nothing does.
-
-    >>> unflattened({"m.10.role": "user", "m.9.role": "system", "n": 1}, "m")
-    {'10': {'role': 'user'}, '9': {'role': 'system'}}
+    >>> arguments_of("{'city': 'Berlin'}"), arguments_of('{"a": 1}'), arguments_of("SHOW TABLES")
+    ({'city': 'Berlin'}, {'a': 1}, 'SHOW TABLES')
     """
-    if prefix in attributes:
-        return attributes[prefix]
-    found: dict[str, Any] = {}
-    start = prefix + "."
-    for key, value in attributes.items():
-        if not key.startswith(start):
-            continue
-        *way, last = key[len(start) :].split(".", _MOST_STEPS)
-        place = found
-        for step in way:
-            inner = place.setdefault(step, {})
-            if not isinstance(inner, dict):
-                break
-            place = inner
-        else:
-            place[last] = value
-    return found or None
-
-
-def listed(value: Any) -> list[Any]:
-    """A list, or the values of an object whose keys are indexes, by number: 10 comes after 9."""
-    if isinstance(value, list):
-        return value
-    if isinstance(value, dict) and value and all(_INDEX.fullmatch(key) for key in value):
-        return [value[key] for key in sorted(value, key=int)]
-    return []
-
-
-def messages(value: Any) -> list[Said]:
-    """The messages in a value: a list of them, an object around one, one alone; also as JSON inside a text."""
-    value = parsed(value)
-    if isinstance(value, dict):
-        for key in ("messages", "contents"):
-            if key in value:
-                return messages(value[key]) if not isinstance(value[key], dict) or listed(value[key]) else []
-    found = listed(value)
-    if len(found) == 1 and isinstance(found[0], list):
-        # A batch of one, as LangChain records its model calls.
-        found = found[0]
-    if not found and _is_message(value):
-        found = [value]
-    return [message(item) for item in found if _is_message(item)]
-
-
-def message(value: dict[str, Any]) -> Said:
-    """One message."""
-    value = _inside(value)
-    role = value.get("role") or value.get("type")
-    said = Said(_role(role) if isinstance(role, str) else _role_of_class(value))
-    texts: list[str] = []
-    call_id = _text(value.get("tool_call_id")) or _text(value.get("toolCallId"))
-    if said.role == "tool" and call_id is not None:
-        said.replies.append(Reply(call_id, value.get("content")))
-    for key in ("parts", "contents", "content"):
-        content = value.get(key)
-        if isinstance(content, str):
-            content = _parts_in_text(content)
-        if isinstance(content, dict) and "parts" in content:
-            content = content["parts"]
-        if isinstance(content, str):
-            texts.append(content)
-        else:
-            for part in listed(content) or ([content] if isinstance(content, dict) else []):
-                _take_part(part, said, texts)
-        if texts or said.calls or said.replies:
-            break
-    for call in listed(parsed(value.get("tool_calls") or value.get("toolCalls"))):
-        _take_call(call, said)
-    function = value.get("function_call")
-    if isinstance(function, dict) and not said.calls:
-        _take_call(function, said)
-    text = "\n".join(text for text in texts if text)
-    said.text = text if text and not text.isspace() else None
-    return said
-
-
-def asked(value: Any) -> str | None:
-    """The question in what a run was given: its last user message, a field that is called so, else all of it."""
-    whole = parsed(value)
-    said = messages(whole)
-    if said:
-        return last_of_user(said)
-    if isinstance(whole, dict):
-        whole = _unwrapped(whole)
-        for key in _QUESTION_KEYS:
-            if isinstance(whole.get(key), str) and whole[key].strip():
-                return str(whole[key])
-            if isinstance(whole.get(key), list | dict) and (said := messages(whole[key])):
-                return last_of_user(said)
-    return written(whole) if isinstance(whole, str) or not isinstance(value, str) else written(value)
-
-
-def told(value: Any) -> Said | None:
-    """The answer in what a run gave: its last message, a field that is called so, else all of it; None for nothing."""
-    whole = parsed(value)
-    inner: Any = whole
-    for _ in range(_MOST_STEPS):
-        if isinstance(inner, dict):
-            if isinstance(inner.get("choices"), list | dict) and listed(inner["choices"]):
-                inner = listed(inner["choices"])[0]
-                continue
-            if isinstance(inner.get("generations"), list) and inner["generations"]:
-                inner = inner["generations"][0]
-                continue
-            if isinstance(inner.get("message"), dict):
-                inner = inner["message"]
-                continue
-        elif isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], list):
-            inner = inner[0]
-            continue
-        break
-    said = messages(inner)
-    if said:
-        spoken = [each for each in said if each.role not in ("user", "system", "developer", "tool")]
-        return spoken[-1] if spoken else None
-    if isinstance(inner, list) and inner and all(isinstance(item, str) for item in inner):
-        return _says("".join(inner))
-    if isinstance(inner, dict):
-        calls = Said("assistant")
-        for call in listed(parsed(inner.get("tool_calls") or inner.get("toolCalls"))):
-            _take_call(call, calls)
-        for key in _ANSWER_KEYS:
-            if isinstance(inner.get(key), str) and inner[key].strip():
-                calls.text = inner[key]
-                return calls
-            if isinstance(inner.get(key), list | dict) and (said := messages(inner[key])):
-                return said[-1]
-        if calls.calls:
-            return calls
-    return _says(written(whole) if isinstance(whole, str) or not isinstance(value, str) else written(value))
-
-
-def last_of_user(said: Iterable[Said]) -> str | None:
-    """The text of the last message of a user that has some."""
-    text = None
-    for each in said:
-        if each.role == "user" and each.text is not None:
-            text = each.text
-    return text
-
-
-def _says(text: str | None) -> Said | None:
-    return None if text is None else Said("assistant", text)
-
-
-def _role(name: str) -> str:
-    lower = name.lower()
-    return _ROLES.get(lower, lower)
-
-
-def _role_of_class(value: dict[str, Any]) -> str:
-    """The role of a message that LangChain has serialised by its class."""
-    path = value.get("class")
-    return _role(path) if isinstance(path, str) else ""
-
-
-def _inside(value: dict[str, Any]) -> dict[str, Any]:
-    """A message without what stands around it."""
-    inner = value.get("message")
-    if isinstance(inner, dict) and "content" not in value and "role" not in value:
+    inner = decoded(value)
+    if isinstance(inner, dict | list):
         return inner
-    kwargs, path = value.get("kwargs"), value.get("id")
-    if isinstance(kwargs, dict) and isinstance(path, list) and path and isinstance(path[-1], str):
-        return {**kwargs, "role": path[-1].removesuffix("Chunk"), "type": None}
-    return value
+    if isinstance(inner, str):
+        literal = _python_literal(inner)
+        if literal is not None:
+            return literal
+    return value if not isinstance(value, str) or value.strip() else None
 
 
-def _is_message(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    value = _inside(value)
-    says = any(key in value for key in ("content", "contents", "parts", "tool_calls", "function_call"))
-    return says and (isinstance(value.get("role"), str) or _role(str(value.get("type"))) in ("user", "assistant"))
+def question_of(value: Any) -> str | None:
+    """What was asked, out of an input: the last message of the user, or the text; None where it is not understood."""
+    return _asked(decoded(value), _LEVELS)
 
 
-def _parts_in_text(content: str) -> Any:
-    """The parts that a text holds as JSON, else the text: an answer in JSON is text."""
-    if not content.lstrip().startswith("["):
-        return content
-    parts = parsed(content)
-    known = ("text", "toolUse", "toolResult", "type")
-    whole = isinstance(parts, list) and parts and all(isinstance(p, dict) and any(k in p for k in known) for p in parts)
-    return parts if whole else content
+def answer_of(value: Any) -> str | None:
+    """What was answered, out of an output: the last message of the assistant with text, or the text; else None."""
+    return _answered(decoded(value), _LEVELS)
 
 
-def _take_part(part: Any, said: Said, texts: list[str]) -> None:
-    if isinstance(part, str):
-        texts.append(part)
-    if not isinstance(part, dict):
-        return
-    inner = part.get("message_content")
+def json_text(value: Any) -> str | None:
+    """A structured value as text, for answers that are data; None for nothing at all."""
+    inner = decoded(value)
+    if inner is None or inner in ("", {}, []):
+        return None
+    return inner if isinstance(inner, str) else canonical_json(inner)
+
+
+def messages_in(value: Any) -> list[Message]:
+    """The messages that an input or output consists of, in order."""
+    found: list[Message] = []
+    waiting = [(value, _LEVELS)]
+    while waiting:
+        here, left = waiting.pop()
+        here = decoded(here)
+        if isinstance(here, list):
+            pair = _pair(here)
+            if pair is not None:
+                found.append(pair)
+            elif left:
+                waiting.extend((each, left - 1) for each in reversed(here))
+        elif isinstance(here, dict):
+            message = _message(here)
+            if message is not None:
+                found.append(message)
+            elif left:
+                waiting.extend((each, left - 1) for each in reversed(list(_inside(here))))
+    return found
+
+
+def requested_calls(exchanges: list[tuple[Any, Any]]) -> list[ToolInvocation | None]:
+    """The calls that models asked for, for traces that record no call by itself.
+
+    Args:
+        exchanges: input and output of each call of a model, by time.
+
+    Returns:
+        Each call once, in order, with the reply that a later input holds.
+    """
+    replies: dict[str, Message] = {}
+    for asked, _ in exchanges:
+        for message in messages_in(asked):
+            if message.role == "tool" and message.reply_to is not None:
+                replies[message.reply_to] = message
+    calls: list[ToolInvocation | None] = []
+    seen: set[str] = set()
+    for _, given in exchanges:
+        for message in messages_in(given):
+            for own_id, name, arguments in message.calls if message.role == "assistant" else ():
+                if own_id is not None and own_id in seen:
+                    continue
+                seen.add(own_id or "")
+                reply = replies.get(own_id or "")
+                calls.append(
+                    ToolInvocation(
+                        toolName=name,
+                        arguments=arguments_of(arguments),
+                        resultSummary=reply.text if reply else None,
+                        success=False if reply and reply.failed else None,
+                        error=reply.text if reply and reply.failed else None,
+                    )
+                )
+    return calls
+
+
+def tool_result(value: Any) -> tuple[Any, bool]:
+    """What a tool gave back, out of the output that was recorded, and whether that says that it failed."""
+    inner = decoded(value)
     if isinstance(inner, dict):
-        part = inner
-    kind = part.get("type") or part.get("kind")
-    if kind in _THOUGHTS or part.get("thought") is True:
-        return
-    for key in ("toolUse", "function_call", "functionCall"):
-        if isinstance(part.get(key), dict):
-            _take_call(part[key], said)
-            return
-    for key in ("toolResult", "function_response", "functionResponse"):
-        if isinstance(part.get(key), dict):
-            _take_reply(part[key], said)
-            return
-    if kind in _CALLS:
-        _take_call(part, said)
-    elif kind in _REPLIES:
-        _take_reply(part, said)
-    else:
-        text = part.get("text") if isinstance(part.get("text"), str) else part.get("content")
-        if isinstance(text, str):
-            texts.append(text)
+        message = _message(inner)
+        if message is not None and message.role == "tool":
+            return message.text, message.failed
+    return inner, False
 
 
-def _take_call(call: Any, said: Said) -> None:
-    if not isinstance(call, dict):
-        return
-    around = call.get("tool_call")
-    call = around if isinstance(around, dict) else call
-    function = call.get("function")
-    if isinstance(function, dict):
-        call = {"id": call.get("id"), **function}
-    said.calls.append(
-        Call(
-            _first_text(call, "id", "call_id", "toolCallId", "toolUseId", "tool_call_id"),
-            _first_text(call, "name", "toolName", "tool_name"),
-            next((call[key] for key in ("arguments", "args", "input") if key in call), None),
-        )
+def is_tool_message(value: Any) -> bool:
+    """Whether a recorded output is the reply of a tool to a call."""
+    inner = decoded(value)
+    message = _message(inner) if isinstance(inner, dict) else None
+    return message is not None and message.role == "tool" and message.reply_to is not None
+
+
+def _asked(value: Any, left: int) -> str | None:
+    if isinstance(value, str):
+        return _of_transcript(value, "user")
+    if left == 0 or not value or not isinstance(value, list | dict):
+        return None
+    messages = _direct_messages(value)
+    if messages:
+        return next((each.text for each in reversed(messages) if each.role == "user" and each.text), None)
+    if isinstance(value, list):
+        return _text(value) or next(filter(None, (_asked(each, left - 1) for each in value)), None)
+    for key in _ASKED:
+        found = _asked(value.get(key), left - 1)
+        if found:
+            return found
+    own = (each for key, each in value.items() if key.lower().endswith(_ASKED_ENDINGS) and isinstance(each, str))
+    return next((each for each in own if each.strip()), None)
+
+
+def _answered(value: Any, left: int) -> str | None:
+    if isinstance(value, str):
+        return _of_transcript(value, "assistant")
+    if left == 0 or not value or not isinstance(value, list | dict):
+        return canonical_json(value) if isinstance(value, int | float) else None
+    messages = _direct_messages(value)
+    if messages:
+        return _last_answer(messages)
+    if isinstance(value, list):
+        return _text(value) or (_answered(value[0], left - 1) if len(value) == 1 else None)
+    inner = (_used(value, key) for key in _ANSWERED)
+    return next(filter(None, (_answered(each, left - 1) for each in inner)), None)
+
+
+def _used(value: dict[str, Any], key: str) -> Any:
+    """A member, or the first of the alternatives that it lists."""
+    inner = value.get(key)
+    if key in _ALTERNATIVES and isinstance(inner, list):
+        return inner[0] if inner else None
+    return inner
+
+
+def _last_answer(messages: list[Message]) -> str | None:
+    """The last text of the assistant after the last of the user."""
+    answer = None
+    for each in messages:
+        if each.role == "user" and each.text:
+            answer = None
+        elif each.role == "assistant" and each.text:
+            answer = each.text
+    return answer
+
+
+def _of_transcript(text: str, role: str) -> str | None:
+    """A text, or of one that begins with a role the last that this role says."""
+    if not text.strip():
+        return None
+    turns = list(_TRANSCRIPT.finditer(text))
+    if not turns or turns[0].start():
+        return text
+    ends = [turn.start() for turn in turns[1:]] + [len(text)]
+    said = [text[turn.end() : end].strip() for turn, end in zip(turns, ends, strict=True) if turn[1] == role]
+    return (said[-1] or None) if said else None
+
+
+def _direct_messages(value: Any) -> list[Message]:
+    """The messages that a list or object is made of, without looking further into it."""
+    if isinstance(value, dict):
+        message = _message(value)
+        return [message] if message else []
+    pair = _pair(value)
+    if pair:
+        return [pair]
+    found: list[Message] = []
+    for each in value:
+        inner = decoded(each)
+        # A batch of one conversation, as LangChain records the prompts of a model.
+        message = _message(inner) if isinstance(inner, dict) else _pair(inner) if isinstance(inner, list) else None
+        if message:
+            found.append(message)
+    return found
+
+
+def _pair(value: list[Any]) -> Message | None:
+    """A message written as role and text."""
+    if len(value) == 2 and all(isinstance(each, str) for each in value) and value[0] in _ROLES:  # noqa: PLR2004
+        return Message(_ROLES[value[0]], value[1] if value[1].strip() else None)
+    return None
+
+
+def _message(value: dict[str, Any]) -> Message | None:
+    """A message of any of the usual APIs, None where the object is something else."""
+    inner, kind = value, value.get("role")
+    if isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list) and value["id"]:
+        inner, kind = value["kwargs"], value["id"][-1]
+    elif kind is None:
+        kind = value.get("type")
+        if isinstance(value.get("data"), dict):
+            inner = value["data"]
+    if kind in ("function_call", "custom_tool_call") and "name" in inner:
+        call = (_id(inner, "call_id", "id"), _name(inner.get("name")), inner.get("arguments", inner.get("input")))
+        return Message("assistant", None, calls=(call,))
+    role = _ROLES.get(kind) if isinstance(kind, str) else None
+    if role is None or not any(
+        key in inner for key in ("content", "parts", "text", "tool_calls", "output", "refusal", "function_call")
+    ):
+        return None
+    content = next((inner[key] for key in ("content", "parts", "text", "output") if inner.get(key) is not None), None)
+    return Message(
+        role,
+        _text(content),
+        calls=tuple(_calls(inner, content)),
+        reply_to=_id(inner, "tool_call_id", "call_id"),
+        failed=inner.get("status") == "error" and role == "tool",
     )
 
 
-def _take_reply(reply: dict[str, Any], said: Said) -> None:
-    content = next(
-        (reply[key] for key in ("response", "result", "output", "content") if reply.get(key) is not None), None
-    )
-    said.replies.append(
-        Reply(_first_text(reply, "id", "call_id", "tool_use_id", "toolCallId", "toolUseId", "tool_call_id"), content)
-    )
+def _text(content: Any) -> str | None:
+    """The text of a content: text, or the texts among its parts, each on a line of its own."""
+    if isinstance(content, str):
+        return content if content.strip() else None
+    if isinstance(content, dict):
+        content = content["parts"] if isinstance(content.get("parts"), list) else [content]
+    if not isinstance(content, list):
+        return None
+    texts = []
+    for part in content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and not part.get("thought") and part.get("type") in _TEXT_PARTS:
+            text = part.get("text") if "text" in part else part.get("content")
+            # A part of type text says so; an object without a type is one only by its text alone.
+            if isinstance(text, str):
+                texts.append(text)
+    return "\n".join(text for text in texts if text.strip()) or None
 
 
-def _first_text(value: dict[str, Any], *keys: str) -> str | None:
-    return next((text for key in keys if (text := _text(value.get(key))) is not None), None)
+def _calls(inner: dict[str, Any], content: Any) -> Iterator[tuple[str | None, str | None, Any]]:
+    extra = inner.get("additional_kwargs")
+    listed = inner.get("tool_calls") or (extra.get("tool_calls") if isinstance(extra, dict) else None)
+    for call in listed if isinstance(listed, list) else ():
+        if isinstance(call, dict):
+            function = call["function"] if isinstance(call.get("function"), dict) else call
+            arguments = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
+            yield _id(call, "id"), _name(function.get("name")), arguments
+    for part in content if isinstance(content, list) and not listed else ():
+        if not isinstance(part, dict):
+            continue
+        if part.get("type") in ("tool_use", "tool_call"):
+            arguments = next((part[key] for key in ("input", "arguments", "args") if key in part), None)
+            yield _id(part, "id"), _name(part.get("name")), arguments
+        else:
+            function = part.get("function_call") or part.get("functionCall")
+            if isinstance(function, dict):
+                yield _id(function, "id"), _name(function.get("name")), function.get("args")
 
 
-def _text(value: Any) -> str | None:
+def _id(value: dict[str, Any], *names: str) -> str | None:
+    found = next((value[name] for name in names if value.get(name)), None)
+    return found if isinstance(found, str) else None
+
+
+def _name(value: Any) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a call by keyword, where a function's arguments are written as such."""
-    for key in ("inputs", "kwargs"):
-        if isinstance(value.get(key), dict) and value[key]:
-            return dict(value[key])
-    return value
+def _inside(value: dict[str, Any]) -> Iterator[Any]:
+    """The members of an object that may hold messages."""
+    for key in dict.fromkeys((*_ANSWERED, *_ASKED)):
+        inner = value.get(key)
+        if key in _ALTERNATIVES and isinstance(inner, list):
+            yield from inner[:1]
+        elif isinstance(inner, dict | list):
+            yield inner
+
+
+def _python_literal(text: str) -> Any:
+    """The object or list that a text writes in Python's notation, None where it writes none that JSON could hold."""
+    bare = text.strip()
+    if bare[:1] not in ("{", "[") or len(bare) > _LITERAL_LIMIT:
+        return None
+    if max(bare.count("["), bare.count("{"), bare.count("(")) > _LITERAL_DEPTH and _deep(bare):
+        return None
+    try:
+        with warnings.catch_warnings():
+            # An unknown escape such as \d is no more than itself here.
+            warnings.simplefilter("ignore")
+            value = ast.literal_eval(bare)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) and _is_json(value) else None
+
+
+def _deep(text: str) -> bool:
+    level = deepest = 0
+    for character in text:
+        if character in "[{(":
+            level += 1
+            deepest = max(deepest, level)
+        elif character in ")}]":
+            level -= 1
+    return deepest > _LITERAL_DEPTH
+
+
+def _is_json(value: Any) -> bool:
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            if not all(isinstance(key, str) for key in here):
+                return False
+            waiting.extend(here.values())
+        elif isinstance(here, list):
+            waiting.extend(here)
+        elif isinstance(here, float):
+            if not math.isfinite(here):
+                return False
+        elif here is not None and not isinstance(here, str | int):
+            return False
+    return True

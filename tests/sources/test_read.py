@@ -12,8 +12,8 @@ from pipeline.errors import Fault, UsageError
 from pipeline.sources import read as stage
 from pipeline.sources.base import Document, Format, ReadTrace, Trace, Unreadable
 from pipeline.sources.files import find_inputs
-from pipeline.sources.lines import documents
 from pipeline.sources.formats import formats
+from pipeline.sources.lines import documents
 from pipeline.sources.read import read_batches, read_file
 
 Read = Callable[..., tuple[list[Any], list[Fault]]]

@@ -1,0 +1,93 @@
+"""A pool of processes on this machine (pebble): it outlives killed workers, and says which shard killed one.
+
+Workers are spawned, never forked (a fork after Polars has run hangs), and use one Polars thread each: two processes
+with one thread beat one process with two, as decoding is the larger part of the work.
+"""
+
+import multiprocessing
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.engines.base import TRIES, Done, Failed, encode_job, work
+from pipeline.judging import Job
+from pipeline.sources.shards import Shard
+
+if TYPE_CHECKING:
+    from pebble import ProcessPool
+
+
+class LocalEngine:
+    """A pool of processes.
+
+    Args:
+        jobs: how many.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+
+    def run(self, job: Job, shards: Sequence[Shard], folder: Path) -> Iterator[Done | Failed]:
+        """Judge all shards; see `Engine.run`."""
+        from pebble import ProcessExpired, ProcessPool
+
+        encoded = encode_job(job)
+        with (
+            _one_polars_thread(),
+            ProcessPool(max_workers=self.jobs, context=multiprocessing.get_context("spawn")) as pool,
+        ):
+            left = list(reversed(shards))
+            running: dict[Future[Done], tuple[Shard, int]] = {}
+            try:
+                while left or running:
+                    # A few shards ahead of the workers; all at once would hold their descriptions in the pool's queue.
+                    while left and len(running) < 2 * self.jobs:
+                        shard = left.pop()
+                        running[_schedule(pool, encoded, shard, folder)] = (shard, 1)
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        shard, tries = running.pop(future)
+                        try:
+                            yield future.result()
+                        except ProcessExpired as expired:
+                            if tries < TRIES:
+                                running[_schedule(pool, encoded, shard, folder)] = (shard, tries + 1)
+                            else:
+                                yield Failed(shard=shard, reason=_words(expired.exitcode, tries))
+                        except Exception as error:  # noqa: BLE001 - whatever a shard raises must name it
+                            yield Failed(shard=shard, reason=f"{type(error).__name__}: {error}")
+            finally:
+                # Left early (Ctrl-C, an error of the caller): nobody wants the rest.
+                if left or running:
+                    pool.stop()  # type: ignore[no-untyped-call] # pebble has no annotation there
+
+
+def _schedule(pool: "ProcessPool", job: bytes, shard: Shard, folder: Path) -> "Future[Done]":
+    future: Future[Done] = pool.schedule(work, args=(job, shard, str(folder)))
+    return future
+
+
+def _words(exit_code: int | None, tries: int) -> str:
+    how = (
+        f"was killed by signal {-exit_code}"
+        if exit_code is not None and exit_code < 0
+        else f"ended with code {exit_code}"
+    )
+    return f"its worker process {how}, {tries} times; it may need more memory than there is"
+
+
+@contextmanager
+def _one_polars_thread() -> Iterator[None]:
+    """What spawned processes inherit; Polars reads it when it is first imported there."""
+    before = os.environ.get("POLARS_MAX_THREADS")
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["POLARS_MAX_THREADS"]
+        else:
+            os.environ["POLARS_MAX_THREADS"] = before
