@@ -156,8 +156,6 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     def exceeded(self, baseline: Fraction, current: Fraction) -> bool:
         """Whether a rise goes over the limit. A rise from 0 exceeds every percentage."""
         rise = current - baseline
-        if rise <= 0:
-            return False
         # Compared as products, which holds for a baseline of 0 too.
         over_percent = self.percent is not None and rise * 100 > Fraction(self.percent) * baseline
         return over_percent or (self.absolute is not None and rise > Fraction(self.absolute))

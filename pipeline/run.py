@@ -19,7 +19,7 @@ from pipeline.cases.load import load_suite
 from pipeline.cases.model import Case, Suite
 from pipeline.cases.selection import select
 from pipeline.diff import Comparison, Limits, compare
-from pipeline.engines.base import Engine
+from pipeline.engines.choose import choose
 from pipeline.engines.collect import Told, judge_shards
 from pipeline.errors import CaseFileError, InputError
 from pipeline.git import git_head
@@ -108,6 +108,7 @@ def evaluate(  # noqa: PLR0913 - one argument per thing that a user may ask for
     strict: bool = False,
     with_text: bool = True,
     formats: Sequence[str] = (),
+    jobs: int | None = 1,
 ) -> Run:
     """Judge traces against cases.
 
@@ -121,6 +122,8 @@ def evaluate(  # noqa: PLR0913 - one argument per thing that a user may ask for
         strict: count repairs, warnings and unmatched traces as faults.
         with_text: keep the traces' free text in the snapshot.
         formats: further outputs to write beside the standard ones.
+        jobs: processes to use; None for as many as there are processors. More than one needs a script that may be
+            imported without effect (`if __name__ == "__main__":`), as processes are spawned.
 
     Returns:
         The run; its snapshot's rows are in memory where `out` is None.
@@ -142,7 +145,7 @@ def evaluate(  # noqa: PLR0913 - one argument per thing that a user may ask for
     )
     writers = wanted_writers(formats)
     folder = None if out is None else Path(out)
-    return run(options, out=folder, writers=writers)
+    return run(options, out=folder, writers=writers, jobs=jobs)
 
 
 def _paths(given: Path_ | Sequence[Path_]) -> tuple[str, ...]:
@@ -167,7 +170,7 @@ def run(
     *,
     out: Path | None = None,
     writers: Sequence[Writer] = (),
-    engine: Engine | None = None,
+    jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> Run:
     """Evaluate, write what is asked for, and return the run; see `evaluate` for errors.
@@ -176,7 +179,7 @@ def run(
         options: what to judge and how.
         out: folder for the outputs, or None.
         writers: which reports to write there.
-        engine: where shards run; in this process, one after the other, without one.
+        jobs: processes to use; 1 is this process alone, None as many as there are processors where that pays.
         progress: told the bytes read and the bytes in all, after every batch; 0 in all where that is not known.
     """
     started = time.time()
@@ -188,7 +191,7 @@ def run(
         noted.add_input_warnings(inputs)
         shards = cut(inputs.files, options.from_format)
         told = Told(progress, _bytes_in_all(inputs)) if progress is not None else None
-        offsets = judge_shards(judging, shards, engine, store, noted, Path(scratch), told)
+        offsets = judge_shards(judging, shards, choose(shards, jobs=jobs), store, noted, Path(scratch), told)
         missing = not_run_rows(_not_run(selected, noted, inputs), judging.suite_frames.cases)
         store.add(redacted_rows(missing, suite), len(shards))
         keys = store.keys(offsets)

@@ -387,6 +387,17 @@ def test_a_run_without_a_case_in_common_is_written_all_the_same(project: Callabl
     assert {"report.json", "report.md", "snapshot.parquet"} <= {path.name for path in (folder / "out").iterdir()}
 
 
+def test_the_run_before_may_be_the_baseline_of_the_one_that_takes_its_place(project: Callable[..., Path]) -> None:
+    folder = project(**ALL_GOOD)
+    say("run", folder=folder)
+    project(**ONE_BAD)
+
+    said = say("run --baseline data/runs/latest", folder=folder)
+
+    assert said.exit_code == 1
+    assert "gate: 3 regressions against data/runs/latest" in said.stderr
+
+
 def test_a_damaged_baseline_stops_a_run_whatever_the_gate_says(project: Callable[..., Path]) -> None:
     folder = project(**ALL_GOOD)
     data = (folder / "base.parquet").read_bytes()

@@ -59,9 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except DiagnosisEvalError as error:
         typer.echo(f"diagnosis-eval: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("diagnosis-eval: interrupted; nothing was replaced", err=True)
-        sys.exit(INTERRUPTED)
+    except SystemExit as ended:
+        # Typer makes an exit code of Ctrl-C, and says nothing.
+        if ended.code == INTERRUPTED:
+            typer.echo("diagnosis-eval: interrupted; what was not written yet stands as before", err=True)
+        raise
     except BrokenPipeError:
         # The reader of our output went away, as `head` does; leave quietly, without Python's own complaint.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -58,6 +58,15 @@ def run(
         list[str] | None,
         typer.Option("--format", help="Write this format too.", show_default=False, rich_help_panel=HOW),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            help="Processes to judge with. \\[default: one per processor, for large inputs]",
+            show_default=False,
+            rich_help_panel=HOW,
+        ),
+    ] = None,
     no_text: Annotated[
         bool,
         typer.Option(
@@ -123,7 +132,7 @@ def run(
     )
     writers = wanted_writers(formats or ())
     with progress_bar() as progress:
-        finished = run_evaluation(options, out=out, writers=writers, progress=progress)
+        finished = run_evaluation(options, out=out, writers=writers, jobs=jobs, progress=progress)
     comparison = None
     if reference is not None and not finished.evaluated_nothing:
         comparison = compare_with(reference, finished.snapshot, limits, out)

@@ -11,6 +11,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
+from pipeline.aggregate import ABSENT
 from pipeline.diff import Comparison
 from pipeline.figures import counted, duration, figure, percent
 from pipeline.gate import Decision
@@ -112,8 +113,11 @@ def _figures(view: View) -> str:
     summary = view.report.summary
     verdicts = list(distribution(summary.verdict_distribution))
     parts = []
-    if verdicts:
-        shown = [f"{printable(value, NAME_CHARACTERS)} {figure(count)}" for value, count in verdicts[:SHOWN_VERDICTS]]
+    if any(value != ABSENT for value, _ in verdicts):
+        shown = [
+            f"{'none' if value == ABSENT else printable(value, NAME_CHARACTERS)} {figure(count)}"
+            for value, count in verdicts[:SHOWN_VERDICTS]
+        ]
         more = len(verdicts) - len(shown)
         parts.append("verdicts: " + ", ".join([*shown, *([f"{more} more"] if more else [])]))
     if summary.average_tool_calls is not None:

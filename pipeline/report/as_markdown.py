@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from pipeline.aggregate import ABSENT
 from pipeline.figures import counted, duration, figure, percent
 from pipeline.report.base import Writer
 from pipeline.report.diff_markdown import render_diff
@@ -229,7 +230,7 @@ def _distributions(view: View) -> list[str]:
         (
             title,
             " · ".join(
-                f"{_name(value) if value != '(none)' else 'none'} {figure(count)}"
+                f"{_name(value) if value != ABSENT else 'none'} {figure(count)}"
                 for value, count in list(distribution(counts))[:LISTED_INPUTS]
             ),
         )

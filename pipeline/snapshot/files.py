@@ -23,6 +23,10 @@ ROW_GROUP_ROWS: Final = 8_192
 PART_NUMBER: Final = "part"
 LAST_PART: Final = "lastPart"
 
+# Snapshots up to so many bytes are held in memory as they are, compressed: what happens to the files afterwards (a run
+# that writes to where its baseline is) cannot change what was opened. Larger ones are watched instead.
+HELD_BYTES: Final = 32 << 20
+
 _WRITE_AGAIN: Final = "write it again with: diagnosis-eval run"
 
 
@@ -33,11 +37,13 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         info: what holds for the run as a whole.
         rows: lazy frame with the columns of `schemas.SnapshotRows`, in key order.
         source: where it was read from, as the user named it; empty for one in memory.
+        watched: files that the rows are still read from, each with what tells whether it is still the same.
     """
 
     info: SnapshotInfo
     rows: pl.LazyFrame
     source: str = ""
+    watched: tuple[tuple[Path, tuple[int, ...]], ...] = ()
 
 
 def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo) -> None:
@@ -47,7 +53,7 @@ def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo
 
     Args:
         path: where to.
-        parts: frames with the columns of `schemas.SnapshotRows`, in order; an empty run has one empty frame.
+        parts: frames with the columns of `schemas.SnapshotRows`, in order; none is a run without rows.
         info: the metadata, repeated in every part.
 
     Raises:
@@ -72,13 +78,12 @@ def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo
 
 def _with_last(parts: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, bool]]:
     """Every part with whether it is the last."""
-    held: pl.DataFrame | None = None
-    for part in parts:
-        if held is not None:
-            yield held, False
+    rest = iter(parts)
+    held = next(rest, schemas.empty(schemas.SnapshotRows))
+    for part in rest:
+        yield held, False
         held = part
-    if held is not None:
-        yield held, True
+    yield held, True
 
 
 def _write_part(folder: Path, number: int, part: pl.DataFrame, last: bool, info: SnapshotInfo) -> Path:  # noqa: FBT001
@@ -142,7 +147,24 @@ def read_snapshot(path: Path, *, source: str = "") -> Snapshot:
             f"the folder {quote(name)} holds no Parquet files, so it is no snapshot",
             hint="name a snapshot, or the folder of a run",
         )
-    return open_parts(files, name)
+    try:
+        watched = tuple((file, _stamp(file)) for file in files)
+        if sum(file.stat().st_size for file in files) <= HELD_BYTES:
+            return open_parts([file.read_bytes() for file in files], name)
+    except OSError as error:
+        raise SnapshotError(
+            f"{quote(name)} cannot be read: {error.strerror or error}", hint="give permission to read its files"
+        ) from error
+    return msgspec.structs.replace(open_parts(files, name), watched=watched)
+
+
+def _stamp(file: Path) -> tuple[int, ...]:
+    """What tells one file from another that took its place; nothing where there is none any more."""
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def snapshot_files(path: Path) -> list[Path]:
@@ -176,13 +198,21 @@ def reading(snapshot: Snapshot) -> Iterator[None]:
     """Around whatever reads the rows of a snapshot: damage that only shows then is named as such.
 
     Raises:
-        SnapshotError: the rows cannot be decoded.
+        SnapshotError: the rows cannot be decoded, or the files are others than those that were opened.
     """
+    name = quote(snapshot.source or "the snapshot")
+    failed: Exception | None = None
     try:
         yield
     except (PolarsError, OSError, msgspec.DecodeError) as error:
-        name = quote(snapshot.source or "the snapshot")
-        raise SnapshotError(f"the rows of {name} are damaged: {_first_line(error)}", hint=_WRITE_AGAIN) from error
+        failed = error
+    if any(_stamp(file) != stamp for file, stamp in snapshot.watched):
+        raise SnapshotError(
+            f"{name} was replaced after it was opened, so it cannot be read to its end",
+            hint="keep a baseline elsewhere than in the folder that --out names",
+        ) from failed
+    if failed is not None:
+        raise SnapshotError(f"the rows of {name} are damaged: {_first_line(failed)}", hint=_WRITE_AGAIN) from failed
 
 
 def _source(file: Path | bytes) -> Path | BytesIO:

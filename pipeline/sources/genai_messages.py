@@ -152,6 +152,7 @@ def message(value: dict[str, Any]) -> Said:
     call_id = _first_text(value, "tool_call_id", "toolCallId")
     if said.role == "tool" and call_id is not None:
         said.replies.append(Reply(call_id, value.get("content")))
+        return said
     for key in ("parts", "contents", "content"):
         _take_content(value.get(key), said, texts)
         if texts or said.calls or said.replies:
@@ -228,7 +229,8 @@ def _of_response(value: Any) -> Any:
             break
         several = next((listed(value.get(key)) for key in ("choices", "generations") if listed(value.get(key))), None)
         if several is not None:
-            value = several[0]
+            # LangChain has a list of generations for each prompt of a batch.
+            value = several[0][0] if isinstance(several[0], list) and several[0] else several[0]
         elif isinstance(value.get("message"), dict):
             value = value["message"]
         else:

@@ -17,7 +17,8 @@ where an SDK encoded it before.
 - Tokens are `usageDetails` (all keys that begin with input, or with output, in which Langfuse keeps cached and other
   tokens apart; keys with dots repeat a part and do not count), older `usage`, else `inputUsage` and so on; cost is
   `costDetails.total`, else a total that is not 0. In each branch the innermost observation that states a figure counts.
-- The duration is the trace's `latency`, else from the start to the end of the root.
+- The duration is from the first start to the last end of all observations, unknown while the root has not ended; of a
+  trace alone its `latency`, in seconds. (Some exports write the latency of observations in milliseconds.)
 
 Stay null: case and trial; the verdict, for scores are the judgement of others. Observations rewritten as ChatML, as
 Langfuse's own tests keep them, have neither ids nor times and are refused.
@@ -314,16 +315,14 @@ def _said(output: Any) -> bool:
 
 
 def _elapsed(heads: list[Node], tree: Tree) -> float | None:
-    """The trace's latency; it says nothing while a root has not ended, nor where it is 0, as it is when unknown."""
-    elapsed = tree.duration_ms()
-    if tree.spans and elapsed is None:
-        return None
-    for head in heads:
-        latency = head.member("latency").value
-        if isinstance(latency, int | float) and not isinstance(latency, bool) and latency > 0:
-            stated = scaled_ns(latency, SECOND)
-            return elapsed if stated is None else stated / NANOSECONDS_PER_MS
-    return elapsed
+    """Milliseconds over all observations; for a trace alone what it states, unless that is 0, as it is when unknown."""
+    if tree.spans:
+        starts = [span.start_ns for span in tree.spans if span.start_ns is not None]
+        ends = [span.end_ns for span in tree.spans if span.end_ns is not None]
+        return None if tree.duration_ms() is None else (max(ends) - min(starts)) / NANOSECONDS_PER_MS
+    stated = next((amount(latency.value) for head in heads if (latency := head.member("latency"))), None)
+    elapsed = scaled_ns(stated, SECOND) if stated else None
+    return None if elapsed is None else elapsed / NANOSECONDS_PER_MS
 
 
 def _call(span: Span) -> ToolInvocation:
@@ -422,7 +421,7 @@ FORMAT = Format(
         "finalAnswer": "trace.output, else output of the root observation, else of the last generation",
         "status": "ERROR where the root observation is of level ERROR",
         "startedAt": "startTime of the root observation",
-        "durationMs": "trace.latency, in seconds, else from startTime to endTime of the root observation",
+        "durationMs": "from the first startTime to the last endTime; of a trace alone latency, in seconds",
         "model": "model of the first generation that names one",
         "usage.inputTokens": "usageDetails.input and input_*, else usage.promptTokens, of the innermost observations",
         "usage.outputTokens": "usageDetails.output and output_*, else usage.completionTokens, of the innermost",

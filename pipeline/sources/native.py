@@ -19,6 +19,9 @@ OWN_KEYS: Final = (
 # Those that no other format has under the same name (`traceId` is one of Langfuse's too).
 SURE_KEYS: Final = ("finalAnswer", "toolInvocations", "executorOutput", "selfEvaluation")
 
+# What a span or an observation of another tool has beside its `traceId`.
+_SPAN_KEYS: Final = ("startTime", "start_time", "spanId", "parentObservationId")
+
 _DECODER: Final = msgspec.json.Decoder(Trace | str)
 
 
@@ -40,6 +43,8 @@ def recognises(document: Any) -> str | None:
     if not isinstance(document, dict) or has_ai_sdk_calls(document):
         return None
     own = [key for key in OWN_KEYS if key in document]
+    if not is_surely(document) and any(key in document for key in _SPAN_KEYS):
+        return None
     return f"it has {', '.join(own)}" if own else None
 
 

@@ -14,6 +14,7 @@ from pipeline.sources.base import Document, Format, ReadTrace, ToolInvocation, T
 from pipeline.sources.json_text import decode_document
 from pipeline.sources.native import OWN_KEYS, has_ai_sdk_calls
 from pipeline.sources.nested import parsed_arguments
+from pipeline.sources.openrca_steps import are_openrca
 from pipeline.sources.repair import Repairs
 from pipeline.sources.wording import Refused
 
@@ -72,7 +73,7 @@ def recognises(document: Any) -> str | None:
     if around and any(key in document for key in OWN_KEYS):
         return None
     messages = document.get("messages") if around else document
-    if isinstance(messages, list) and messages and all(map(_is_message, messages)):
+    if isinstance(messages, list) and messages and all(map(_is_message, messages)) and not are_openrca(messages):
         return f"{'its `messages`' if around else 'its elements'} are chat messages with role and content"
     return None
 

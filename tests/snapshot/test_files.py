@@ -18,7 +18,7 @@ from pipeline.errors import OutputError, SnapshotError
 from pipeline.report.as_json import render
 from pipeline.report.model import build
 from pipeline.snapshot import files as snapshot_files
-from pipeline.snapshot.files import ROW_GROUP_ROWS, open_parts, read_snapshot, write_snapshot
+from pipeline.snapshot.files import ROW_GROUP_ROWS, open_parts, read_snapshot, reading, write_snapshot
 from pipeline.snapshot.info import InputFault, InputWarning, Unmatched
 from pipeline.snapshot.reference import resolve
 from tests.snapshot.made import Row, frame, info, judged, not_run, unreadable
@@ -79,12 +79,12 @@ def test_row_groups_have_a_fixed_size(tmp_path: Path) -> None:
 
 
 def test_the_bytes_do_not_follow_the_chunks_of_the_frame(tmp_path: Path) -> None:
-    whole = frame(ROWS)
-    chunked = pl.concat([whole[:1], whole[1:3], whole[3:]], rechunk=False)
+    whole = pl.concat([frame([judged(f"case-{number:05}")]) for number in range(100)] * 30).rechunk()
+    chunked = pl.concat([whole[start : start + 700] for start in range(0, 3_000, 700)], rechunk=False)
     for name, rows in (("whole", whole), ("chunked", chunked)):
         write_snapshot(tmp_path / name, [rows], info())
 
-    assert chunked.n_chunks() == 3
+    assert chunked.n_chunks() == 5
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "chunked").read_bytes()
 
 
@@ -121,6 +121,12 @@ def test_columns_that_a_snapshot_does_not_have_are_left_alone(tmp_path: Path) ->
     write_snapshot(path, [wider], info())
 
     assert frame(ROWS).equals(read_snapshot(path).rows.collect())
+
+
+def test_a_run_without_rows_is_a_snapshot_too(tmp_path: Path) -> None:
+    write_snapshot(tmp_path / "s.parquet", [], info())
+
+    assert schemas.empty(schemas.SnapshotRows).equals(read_snapshot(tmp_path / "s.parquet").rows.collect())
 
 
 # Nothing is lost when writing fails
@@ -357,6 +363,55 @@ def test_a_name_cannot_write_to_the_terminal() -> None:
 
     assert "\x1b" not in str(error.value)
     assert len(error.value.message) < 500
+
+
+# What was opened stays what it was
+
+
+@pytest.mark.parametrize("later", [[ROWS[3:]], [ROWS[3:], []], None], ids=["a file", "a folder", "nothing"])
+def test_what_was_opened_does_not_change_with_its_files(tmp_path: Path, later: list[list[Row]] | None) -> None:
+    path = write(tmp_path / "s.parquet", ROWS)
+    opened = read_snapshot(path)
+
+    if later is None:
+        path.unlink()
+    else:
+        write(path, *later)
+
+    with reading(opened):
+        assert frame(ROWS).equals(opened.rows.collect())
+
+
+def test_a_large_snapshot_is_read_from_its_files_and_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot_files, "HELD_BYTES", 100)
+    path = write(tmp_path / "s.parquet", ROWS)
+    opened = read_snapshot(path, source="base")
+    with reading(opened):
+        assert frame(ROWS).equals(opened.rows.collect())
+
+    for replace in (lambda: write(path, ROWS[3:]), path.unlink):
+        replace()
+        with pytest.raises(SnapshotError) as error, reading(opened):
+            opened.rows.collect()
+        assert error.value.message == "base was replaced after it was opened, so it cannot be read to its end"
+        assert "--out" in error.value.hint
+
+
+def test_reading_what_was_replaced_is_refused_even_where_it_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot_files, "HELD_BYTES", 100)
+    path = write(tmp_path / "s.parquet", ROWS)
+    opened = read_snapshot(path)
+
+    with pytest.raises(SnapshotError, match="was replaced after it was opened"), reading(opened):
+        write(path, ROWS)
+
+
+def test_a_part_that_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "part-00000.parquet").mkdir()
+
+    assert refused(tmp_path) == "base cannot be read: Is a directory"
 
 
 # The same bytes everywhere

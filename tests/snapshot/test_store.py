@@ -40,8 +40,8 @@ def test_rows_come_out_in_order_whatever_the_batches_the_memory_and_the_parts(
     folder = tmp_path_factory.mktemp("scratch")
     shuffled = data.draw(st.permutations(ROWS))
     store = RowStore(folder, memory_limit=memory_limit)
-    for number in range(batches):
-        store.add(own(shuffled[number::batches]))
+    for shard in data.draw(st.permutations(range(batches))):
+        store.add(own(shuffled[shard::batches]), shard)
 
     parts = taken_out(store, part_rows)
 
@@ -49,8 +49,8 @@ def test_rows_come_out_in_order_whatever_the_batches_the_memory_and_the_parts(
     expected = RUN.with_columns(own_trial=pl.col("trial").cast(pl.Int64))
     assert expected.equals(pl.concat(parts))
     assert expected.columns == parts[0].columns
-    # A batch is removed once it is cut up; what lies there still is the pieces of parts, which the caller removes.
-    assert [path.name for path in folder.iterdir() if path.name.startswith("batch")] == []
+    # The pieces of parts are removed as they are taken; the batches the caller removes with the folder.
+    assert [path.name for path in folder.iterdir() if path.name.startswith("part")] == []
 
 
 def test_a_folder_of_many_parts_holds_what_one_file_holds(tmp_path: Path) -> None:
@@ -79,6 +79,41 @@ def test_repeated_traces_are_left_out(tmp_path: Path) -> None:
     (part,) = taken_out(store, 100)
 
     assert part["trace_id"].to_list() == ["a-1", "a-2", "a-3"]
+
+
+def test_the_rows_of_a_shard_may_stand_in_a_file_which_stays(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    own(ROWS[:3]).write_parquet(tmp_path / "shard.parquet")
+    store = RowStore(scratch)
+    store.add(own(ROWS[3:6]), 1)
+    store.add_file(tmp_path / "shard.parquet", 0)
+
+    parts = taken_out(store, 2)
+
+    assert pl.concat(parts)["trace_id"].to_list() == ["a-1", "a-2", "a-3", "b-1", "b-2", "b-3"]
+    assert (tmp_path / "shard.parquet").exists()
+
+
+def test_a_shard_that_is_read_again_is_forgotten_first(tmp_path: Path) -> None:
+    store = RowStore(tmp_path, memory_limit=0)
+    store.add(own(ROWS[:1]), 0)
+    store.add(own(ROWS[1:3]), 1)
+    store.drop(1)
+    store.add(own(ROWS[1:2]), 1)
+
+    assert taken_out(store, 100)[0]["trace_id"].to_list() == ["a-1", "a-2"]
+
+
+def test_lines_of_a_slice_are_counted_in_the_whole_file(tmp_path: Path) -> None:
+    store = RowStore(tmp_path)
+    for shard, rows in enumerate((ROWS[:2], ROWS[2:4])):
+        store.add(own(rows).with_columns(line=pl.int_range(1, 3, dtype=pl.UInt32)), shard)
+
+    merged = merge(store.keys({1: 10}))
+    (part,) = store.in_order(merged.rows, part_rows=100)
+
+    assert part["line"].to_list() == [1, 2, 11, 12]
 
 
 def test_an_empty_batch_is_no_batch(tmp_path: Path) -> None:
