@@ -505,7 +505,9 @@ def _definition_items(changed: Iterable[str]) -> Iterable[DiffItem]:
             kind="case-definition",
             severity="change",
             case_id=case,
-            message=f"the definition of case {case} changed: what differs in its results may be the case, not the agent",
+            message=(
+                f"the definition of case {case} changed: what differs in its results may be the case, not the agent"
+            ),
         )
 
 

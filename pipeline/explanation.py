@@ -6,6 +6,7 @@ What a run without text (`--no-text`) left out is None here, and `text` says why
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 import msgspec
@@ -340,17 +341,23 @@ def _few(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(quote(name, 80) for name in names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
-def explanations(snapshot: Snapshot, *, against: Diff | None = None) -> Iterator[Explanation]:
+def explanations(
+    snapshot: Snapshot, wanted: pl.DataFrame | None = None, *, against: Diff | None = None
+) -> Iterator[Explanation]:
     """Explain every result of a run, one after the other, in key order.
 
     Args:
         snapshot: the run.
+        wanted: `case_id` and `trial` of the results to explain; all by default.
         against: what changed since a baseline.
 
     Raises:
         SnapshotError: the rows of the snapshot are damaged.
     """
-    yield from _explained(snapshot, snapshot.rows, snapshot.rows, against)
+    rows = snapshot.rows
+    if wanted is not None:
+        rows = rows.join(wanted.lazy(), on=["case_id", "trial"], how="semi", nulls_equal=True, maintain_order="left")
+    yield from _explained(snapshot, snapshot.rows, rows, against)
 
 
 def _explained(
@@ -390,8 +397,9 @@ def _rows(batch: pl.DataFrame, snapshot: Snapshot) -> list["_Row"]:
     for row, answer, answer_text in zip(batch.iter_rows(named=True), answers, normalised, strict=True):
         known = _definition(row["definition"], snapshot.source)
         original = None if answer is None else Original(answer, answer_text)
-        for regex in known.regexes if original is not None else ():
-            searched.setdefault(regex, []).append(original)
+        if original is not None:
+            for regex in known.regexes:
+                searched.setdefault(regex, []).append(original)
         rows.append(_Row(row, known, original, text_kept=snapshot.info.text))
     for regex, originals in searched.items():
         search_pattern(originals, regex)
@@ -541,7 +549,7 @@ class _Row:
 
     @property
     def _judged(self) -> bool:
-        return self._row["status"] in {"passed", "failed"}
+        return str(self._row["status"]) in {"passed", "failed"}
 
     @cached_property
     def _called(self) -> set[str]:
@@ -549,9 +557,9 @@ class _Row:
 
     def _asked(self, purpose: Purpose) -> bool:
         if purpose == "protocol-marker":
-            return self._case.audit.required
+            return bool(self._case.audit.required)
         if purpose in {"degraded-required", "degraded-forbidden"}:
-            return self._row["verdict"] == "REJECT"
+            return str(self._row["verdict"]) == "REJECT"
         return True
 
     def _keywords(self) -> tuple[KeywordFinding, ...]:
@@ -621,14 +629,22 @@ class _Row:
         for number, (span, _, _) in enumerate(self._marks):
             starting.setdefault(span[0], []).append(number)
         open_marks: list[int] = []
-        pieces = []
-        for start, end in zip(cuts, cuts[1:], strict=False):
+        pieces: list[Piece] = []
+        before: set[int] = set()
+        for start, end in pairwise(cuts):
             open_marks = [number for number in open_marks if self._marks[number][0][1] > start]
             open_marks += starting.get(start, ())
-            here = [self._marks[number] for number in open_marks]
-            strongest = max((mark for _, mark, _ in here), key=_MARKS.index, default="")
-            labels = dict.fromkeys(name for _, mark, name in here if mark == strongest)
-            pieces.append(Piece(text=written[start:end], mark=strongest, labels=tuple(labels)))
+            strongest: Mark = max((self._marks[number][1] for number in open_marks), key=_MARKS.index, default="")
+            here = {number for number in open_marks if self._marks[number][1] == strongest}
+            labels = dict.fromkeys(self._marks[number][2] for number in sorted(here))
+            piece = Piece(text=written[start:end], mark=strongest, labels=tuple(labels))
+            if before & here:
+                # One mark that something weaker begins or ends in is one piece all the same.
+                last = pieces.pop()
+                labels = dict.fromkeys((*last.labels, *labels))
+                piece = Piece(text=last.text + piece.text, mark=strongest, labels=tuple(labels))
+            pieces.append(piece)
+            before = here
         return tuple(pieces)
 
     def _requirements(self) -> tuple[tuple[Requirement, ...], dict[int, list[str]]]:

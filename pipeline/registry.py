@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Generic, TypeVar
 
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, quote
 
 T = TypeVar("T")
 
@@ -43,8 +43,13 @@ class Registry(Generic[T]):
         self._entries[name] = entry
         return entry
 
-    def get(self, name: str) -> T:
+    def get(self, name: str, *, option: str = "", advice: str = "") -> T:
         """The entry of that name.
+
+        Args:
+            name: the name.
+            option: the option of the command line that was given it, for the message.
+            advice: what else to say on a miss, such as what lists the names.
 
         Raises:
             UsageError: there is none; the message suggests the nearest names.
@@ -52,11 +57,15 @@ class Registry(Generic[T]):
         try:
             return self._entries[name]
         except KeyError:
-            raise UsageError(f"unknown {self.kind} {name!r}", hint=self.suggest(name)) from None
+            given = f"'{quote(name)}'"
+            what = f"unknown {self.kind} {given}"
+            if option:
+                what = f"{option} does not take {given}: there is no such {self.kind}"
+            raise UsageError(what, hint=self.suggest(name) + (f" ({advice})" if advice else "")) from None
 
     def suggest(self, name: str) -> str:
         """A did-you-mean sentence for a name that is not here."""
-        near = difflib.get_close_matches(name, self._entries, n=3)
+        near = difflib.get_close_matches(name[:200], self._entries, n=3)
         if near:
             return f"did you mean {' or '.join(near)}?"
         return f"known: {', '.join(self._entries)}"

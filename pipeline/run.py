@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from hashlib import sha256
 from os import PathLike, fspath
@@ -19,7 +20,7 @@ from pipeline.cases.load import load_suite
 from pipeline.cases.model import Case, Suite
 from pipeline.cases.selection import select
 from pipeline.diff import Comparison, Limits, compare
-from pipeline.engines.choose import choose
+from pipeline.engines.choose import Execution, choose, results_folder
 from pipeline.engines.collect import Told, judge_shards
 from pipeline.errors import CaseFileError, InputError
 from pipeline.git import git_head
@@ -47,6 +48,9 @@ Progress = Callable[[int, int], None]
 DEFAULT_CASES: Final = "cases"
 DEFAULT_TRACES: Final = "fixtures/traces"
 DEFAULT_OUT: Final = "data/runs/latest"
+
+# What to say to whoever misses a format.
+LISTED: Final = "diagnosis-eval formats lists them"
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +149,7 @@ def evaluate(  # noqa: PLR0913 - one argument per thing that a user may ask for
     )
     writers = wanted_writers(formats)
     folder = None if out is None else Path(out)
-    return run(options, out=folder, writers=writers, jobs=jobs)
+    return run(options, out=folder, writers=writers, execution=Execution(jobs=jobs))
 
 
 def _paths(given: Path_ | Sequence[Path_]) -> tuple[str, ...]:
@@ -161,7 +165,7 @@ def wanted_writers(formats: Sequence[str]) -> list[Writer]:
         UsageError: there is no such format.
     """
     writers = all_writers()
-    asked = {writers.get(name).name for name in formats}
+    asked = {writers.get(name, option="--format", advice=LISTED).name for name in formats}
     return [writer for writer in writers if writer.always or writer.name in asked]
 
 
@@ -170,7 +174,7 @@ def run(
     *,
     out: Path | None = None,
     writers: Sequence[Writer] = (),
-    jobs: int | None = 1,
+    execution: Execution | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Evaluate, write what is asked for, and return the run; see `evaluate` for errors.
@@ -179,10 +183,11 @@ def run(
         options: what to judge and how.
         out: folder for the outputs, or None.
         writers: which reports to write there.
-        jobs: processes to use; 1 is this process alone, None as many as there are processors where that pays.
+        execution: in which processes; this one alone by default.
         progress: told the bytes read and the bytes in all, after every batch; 0 in all where that is not known.
     """
     started = time.time()
+    execution = execution or Execution()
     suite, selected, inputs = prepare(options)
     judging = Judging(Job(suite=suite, selected=tuple(case.id for case in selected), with_text=options.with_text))
     with tempfile.TemporaryDirectory(prefix="diagnosis-eval-") as scratch:
@@ -191,19 +196,25 @@ def run(
         noted.add_input_warnings(inputs)
         shards = cut(inputs.files, options.from_format)
         told = Told(progress, _bytes_in_all(inputs)) if progress is not None else None
-        offsets = judge_shards(judging, shards, choose(shards, jobs=jobs), store, noted, Path(scratch), told)
-        missing = not_run_rows(_not_run(selected, noted, inputs), judging.suite_frames.cases)
-        store.add(redacted_rows(missing, suite), len(shards))
-        keys = store.keys(offsets)
-        merged = merge(keys)
-        noted.add_warnings(merged.warnings)
-        info = _info(suite, selected, keys, merged.rows, noted, with_text=options.with_text)
-        parts = (with_redacted_keys(part, suite) for part in store.in_order(merged.rows))
-        if out is None:
-            snapshot = Snapshot(info=info, rows=pl.concat(list(parts)).lazy())
-        else:
-            write_snapshot(out / "snapshot.parquet", parts, info)
-            snapshot = read_snapshot(out / "snapshot.parquet")
+        engine = choose(shards, execution)
+        with ExitStack() as until_written:
+            folder = Path(scratch)
+            if engine is not None and out is not None:
+                kept = results_folder(judging.job, shards, out, resume=execution.resume)
+                folder = until_written.enter_context(kept)
+            offsets = judge_shards(judging, shards, engine, store, noted, folder, told)
+            missing = not_run_rows(_not_run(selected, noted, inputs), judging.suite_frames.cases)
+            store.add(redacted_rows(missing, suite), len(shards))
+            keys = store.keys(offsets)
+            merged = merge(keys)
+            noted.add_warnings(merged.warnings)
+            info = _info(suite, selected, keys, merged.rows, noted, with_text=options.with_text)
+            parts = (with_redacted_keys(part, suite) for part in store.in_order(merged.rows))
+            if out is None:
+                snapshot = Snapshot(info=info, rows=pl.concat(list(parts)).lazy())
+            else:
+                write_snapshot(out / "snapshot.parquet", parts, info)
+                snapshot = read_snapshot(out / "snapshot.parquet")
     view = build(snapshot)
     finished = Run(
         view=view,

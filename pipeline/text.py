@@ -21,9 +21,9 @@ _LONGEST_IN_REGEX: Final = 256
 
 # What contract section 3 calls a CJK character, for spacing and for width alike: Han, kana, Hangul and CJK
 # punctuation. The scripts miss what several of them share, so blocks are added whole: CJK symbols and punctuation
-# with the kana blocks and their voicing and prolonged sound marks (U+3000-30FF), the compatibility forms of
-# punctuation (U+FE30-FE4F), half- and full-width forms (U+FF00-FFEF; none of them outlives NFKC).
-_CJK: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\x{3000}-\x{30FF}\x{FE30}-\x{FE4F}\x{FF00}-\x{FFEF}"
+# with the kana blocks and their voicing and prolonged sound marks (U+3000-30FF), and the compatibility forms of
+# punctuation (U+FE30-FE4F). Half- and full-width forms do not outlive NFKC.
+_CJK: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\x{3000}-\x{30FF}\x{FE30}-\x{FE4F}"
 
 # Rust's engine has no look-around: what may stand beside an edge is written as alternatives, and consumed.
 _NUMBER_STARTS: Final = r"(?:^|[^0-9.]|(?:^|[^0-9])\.)"

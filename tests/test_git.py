@@ -213,6 +213,12 @@ def test_a_branch_named_in_bytes_that_are_no_text(repository: Repository) -> Non
     assert cases(resolve("git:caf\udce9")) == ["new"]
 
 
+def test_a_branch_that_looks_like_an_option_is_a_branch(repository: Repository) -> None:
+    repository.git("update-ref", "refs/heads/--all", "topic")
+
+    assert cases(resolve("git:--all")) == ["topic"]
+
+
 def test_an_alternative_object_store_is_read_too(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,7 +325,7 @@ def test_a_partial_clone_is_not_fetched_behind_the_users_back(
 
 UNKNOWN = {
     "an unknown branch": "git:nowhere",
-    "an option": "git:--output=/tmp/x",
+    "an option": "git:--output=x",
     "a short option": "git:-n",
     "an option with a path": "git:--help:x",
     "no name for a branch": "git:a..b",

@@ -370,6 +370,12 @@ LONG = "".join(chr(0x4E00 + i * i % 6007) for i in range(300))
         pytest.param(f"5{LONG}5", f"5{LONG}5.6", False, id="a decimal after"),
         pytest.param(f"5{LONG}5", f"45{LONG}56 5{LONG}5", True, id="a later occurrence"),
         pytest.param(f"{LONG}5", f"4{LONG}5", True, id="one edge is no digit"),
+        pytest.param(
+            f"5{LONG[:254]}5",
+            f"45{LONG[:254]}5 5{LONG[:127]}-{LONG[127:254]}5",
+            False,
+            id="of 256 characters the middle counts too",
+        ),
         pytest.param("a" * 200_000 + "1", "a" * 300_000 + "1", True, id="one that would take minutes to compile"),
     ],
 )

@@ -119,7 +119,13 @@ class Walker:
         if node.value not in chosen.values:
             words = [value for value in chosen.values if isinstance(value, str)]
             hint = suggest(node.value, words) if isinstance(node.value, str) else ""
-            self._fault(node, path, expected, f"The value is not known{hint or '; use one that is expected.'}")
+            message = f"The value is not known{hint or '; use one that is expected.'}"
+            if path == "$.schemaVersion":
+                message = (
+                    f"This version of the format is not known; write {expected}, the one that is, "
+                    "or use the diagnosis-eval that the file was written for."
+                )
+            self._fault(node, path, expected, message)
 
     def _check_number(self, chosen: mi.IntType | mi.FloatType, expected: str, node: Node, path: str) -> None:
         low, high = chosen.ge, chosen.le

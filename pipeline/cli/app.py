@@ -9,7 +9,10 @@ import typer
 
 from pipeline import __version__
 from pipeline.cli import baseline
+from pipeline.cli.checks import checks, explain_check
 from pipeline.cli.diff import diff, report
+from pipeline.cli.formats import formats
+from pipeline.cli.init import init
 from pipeline.cli.run import run
 from pipeline.cli.schema import schema
 from pipeline.cli.validate import validate
@@ -31,6 +34,10 @@ app.command()(diff)
 app.add_typer(baseline.app, name="baseline")
 app.command()(validate)
 app.command()(schema)
+app.command()(checks)
+app.command()(explain_check)
+app.command()(formats)
+app.command()(init)
 
 
 def _version(asked: bool) -> None:

@@ -65,4 +65,4 @@ def show(
     reference: Annotated[str, typer.Argument(help="A path, git:BRANCH or git:BRANCH:PATH.")] = DEFAULT_BASELINE,
 ) -> None:
     """Print the report of a baseline as Markdown."""
-    typer.echo(render(baselines.view_of(resolve(reference))).decode(), nl=False)
+    typer.echo(render(baselines.view_of(resolve(reference, as_baseline=True))).decode(), nl=False)

@@ -6,7 +6,10 @@ from typing import Annotated
 import typer
 
 from pipeline.baseline import view_of
+from pipeline.cli.complete import report_formats
+from pipeline.cli.github import tell_github
 from pipeline.cli.limits import DurationLimit, ToolCallsLimit, given_limits
+from pipeline.cli.stdout import STDOUT, only_writer, print_report
 from pipeline.cli.terminal import print_reasons
 from pipeline.gate import DIFF_FAIL_ON, Gate, check_gate, decide_diff
 from pipeline.report.diff_markdown import render_diff
@@ -39,7 +42,7 @@ def diff(
     gate = Gate(fail_on=tuple(fail_on or ()))
     check_gate(gate, with_baseline=True, takes=DIFF_FAIL_ON)
     limits = given_limits(max_tool_calls_increase, max_duration_increase)
-    comparison = compare_with(resolve(baseline), resolve(current), limits, out)
+    comparison = compare_with(resolve(baseline, as_baseline=True), resolve(current), limits, out)
     if out is None:
         typer.echo(render_diff(comparison.diff).decode(), nl=False)
     decision = decide_diff(comparison, gate)
@@ -51,19 +54,34 @@ def report(
     snapshot: Annotated[str, typer.Argument(help="A path, git:BRANCH or git:BRANCH:PATH.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder for the reports; without it the Markdown is printed.", show_default=False),
+        typer.Option(
+            "--out",
+            help="Folder for the reports; - prints the one --format asked for. "
+            "\\[default: print that one, else the Markdown]",
+            show_default=False,
+        ),
     ] = None,
     formats: Annotated[
         list[str] | None,
-        typer.Option("--format", help="Write this format too.", show_default=False),
+        typer.Option(
+            "--format",
+            help="Write this format too; see diagnosis-eval formats.",
+            autocompletion=report_formats,
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Render the reports of a snapshot again, byte for byte as its run wrote them."""
+    asked = formats or []
+    printed = None
+    if out is None or str(out) == STDOUT:
+        printed = only_writer(asked or (["markdown"] if out is None else []))
+    writers = wanted_writers(asked)
     view = view_of(resolve(snapshot))
-    writers = wanted_writers(formats or ())
-    if out is None:
-        markdown = next(writer for writer in writers if writer.name == "markdown")
-        typer.echo(markdown.render(view).decode(), nl=False)
-        return
-    for path in write_reports(view, out, writers):
-        typer.echo(str(path), err=True)
+    if printed is not None:
+        print_report(printed.render(view))
+    elif out is not None:
+        for path in write_reports(view, out, writers):
+            typer.echo(str(path), err=True)
+    if "github" in asked:
+        tell_github(view)

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from pipeline.cli.complete import from_formats
+from pipeline.figures import counted
 from pipeline.run import DEFAULT_CASES, DEFAULT_TRACES, Options
 from pipeline.validate import validate as validate_suite
 
@@ -17,7 +19,10 @@ def validate(
         list[str] | None,
         typer.Option("--traces", help=f"Trace file, folder or glob. \\[default: {DEFAULT_TRACES}]", show_default=False),
     ] = None,
-    from_format: Annotated[str, typer.Option("--from", help="Format of the traces; auto goes by content.")] = "auto",
+    from_format: Annotated[
+        str,
+        typer.Option("--from", help="Format of the traces; auto goes by content.", autocompletion=from_formats),
+    ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are faults too.")] = False,
 ) -> None:
     """Check case files, fixture coverage and fixture decoding, without judging anything.
@@ -37,6 +42,7 @@ def validate(
     for fault in found.faults:
         typer.echo(str(fault), err=True)
     typer.echo(
-        f"{found.cases} cases, {found.traces} traces: {len(found.faults)} faults, {len(found.warnings)} warnings",
+        f"{counted(found.cases, 'case')}, {counted(found.traces, 'trace')}: "
+        f"{counted(len(found.faults), 'fault')}, {counted(len(found.warnings), 'warning')}",
     )
     raise typer.Exit(2 if found.faults or (strict and found.warnings) else 0)

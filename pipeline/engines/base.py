@@ -1,7 +1,7 @@
 """What an engine is: it gives back every shard's results, in any order, whatever happens to its workers."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -37,6 +37,10 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 
     shard: Shard
     reason: str
+
+
+Task = Callable[[bytes, Shard, str], Done]
+"""What a worker does with a shard: `work`, or a stand-in that a test gives."""
 
 
 class Engine(Protocol):

@@ -1,9 +1,10 @@
 """The results of all shards put together, so that they do not depend on the cut, the order or the engine."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
-from pipeline.engines.base import Engine, Failed
+from pipeline.engines.base import Engine, Failed, finished
 from pipeline.errors import InputError
 from pipeline.judging import Judging, Partial
 from pipeline.noted import Noted
@@ -66,7 +67,9 @@ def judge_shards(  # noqa: PLR0913, PLR0917 - what the shards are judged with, a
                 told.add if told else None,
             )
     else:
-        for result in engine.run(judging.job, shards, folder):
+        before = {shard.number: done for shard in shards if (done := finished(folder, shard)) is not None}
+        left = [shard for shard in shards if shard.number not in before]
+        for result in chain(before.values(), engine.run(judging.job, left, folder)):
             if isinstance(result, Failed):
                 failed.append(result)
                 continue
@@ -79,7 +82,7 @@ def judge_shards(  # noqa: PLR0913, PLR0917 - what the shards are judged with, a
         names = "; ".join(f"{one.shard.name()}: {one.reason}" for one in failed)
         raise InputError(
             f"{len(failed)} of {len(shards)} shards could not be judged: {names}",
-            hint="the others were; mend or leave out what these hold, or run with --jobs 1 to see more",
+            hint="the others were: mend or leave out what these hold, and go on with --resume",
         )
     kept = list(_closed(judging, shards, partials, store))
     offsets = _line_offsets(kept, partials)

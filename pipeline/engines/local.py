@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.engines.base import TRIES, Done, Failed, encode_job, work
+from pipeline.engines.base import TRIES, Done, Failed, Task, encode_job, work
 from pipeline.judging import Job
 from pipeline.sources.shards import Shard
 
@@ -25,10 +25,12 @@ class LocalEngine:
 
     Args:
         jobs: how many.
+        task: what a worker does with a shard.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, task: Task = work) -> None:
         self.jobs = jobs
+        self._task = task
 
     def run(self, job: Job, shards: Sequence[Shard], folder: Path) -> Iterator[Done | Failed]:
         """Judge all shards; see `Engine.run`."""
@@ -46,7 +48,7 @@ class LocalEngine:
                     # A few shards ahead of the workers; all at once would hold their descriptions in the pool's queue.
                     while left and len(running) < 2 * self.jobs:
                         shard = left.pop()
-                        running[_schedule(pool, encoded, shard, folder)] = (shard, 1)
+                        running[self._schedule(pool, encoded, shard, folder)] = (shard, 1)
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in done:
                         shard, tries = running.pop(future)
@@ -54,7 +56,7 @@ class LocalEngine:
                             yield future.result()
                         except ProcessExpired as expired:
                             if tries < TRIES:
-                                running[_schedule(pool, encoded, shard, folder)] = (shard, tries + 1)
+                                running[self._schedule(pool, encoded, shard, folder)] = (shard, tries + 1)
                             else:
                                 yield Failed(shard=shard, reason=_words(expired.exitcode, tries))
                         except Exception as error:  # noqa: BLE001 - whatever a shard raises must name it
@@ -64,10 +66,9 @@ class LocalEngine:
                 if left or running:
                     pool.stop()  # type: ignore[no-untyped-call] # pebble has no annotation there
 
-
-def _schedule(pool: "ProcessPool", job: bytes, shard: Shard, folder: Path) -> "Future[Done]":
-    future: Future[Done] = pool.schedule(work, args=(job, shard, str(folder)))
-    return future
+    def _schedule(self, pool: "ProcessPool", job: bytes, shard: Shard, folder: Path) -> "Future[Done]":
+        future: Future[Done] = pool.schedule(self._task, args=(job, shard, str(folder)))
+        return future
 
 
 def _words(exit_code: int | None, tries: int) -> str:

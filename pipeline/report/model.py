@@ -11,6 +11,7 @@ import msgspec
 import polars as pl
 
 from pipeline.aggregate import ABSENT, Summary, case_results, ratio, summarise
+from pipeline.diff import Diff
 from pipeline.snapshot.files import Snapshot
 from pipeline.snapshot.info import InputFault, InputWarning, Unmatched
 
@@ -140,11 +141,15 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         report: the report.
         details: by case id.
         text: whether the free text of the traces was kept.
+        diff: what changed since the baseline; None where there is none.
+        snapshot: the run itself, for writers that explain single results; None for a report without one.
     """
 
     report: Report
     details: dict[str, Detail]
     text: bool
+    diff: Diff | None = None
+    snapshot: Snapshot | None = None
 
     @property
     def holds(self) -> bool:
@@ -189,8 +194,13 @@ _SHOWN: Final = (
 )
 
 
-def build(snapshot: Snapshot) -> View:
-    """Make the report of a snapshot; all it needs stands there."""
+def build(snapshot: Snapshot, diff: Diff | None = None) -> View:
+    """Make the report of a snapshot; all it needs stands there.
+
+    Args:
+        snapshot: the run.
+        diff: what changed since a baseline, for the writers that show it.
+    """
     info = snapshot.info
     cases = case_results(snapshot.rows)
     shown = (
@@ -222,7 +232,13 @@ def build(snapshot: Snapshot) -> View:
         input_errors=list(info.input_errors),
         input_warnings=list(info.input_warnings),
     )
-    return View(report=report, details={row["case_id"]: _detail(row) for row in rows}, text=info.text)
+    return View(
+        report=report,
+        details={row["case_id"]: _detail(row) for row in rows},
+        text=info.text,
+        diff=diff,
+        snapshot=snapshot,
+    )
 
 
 def _entry(row: dict[str, Any]) -> CaseEntry:

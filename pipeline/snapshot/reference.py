@@ -17,18 +17,25 @@ _PREFIX: Final = "git:"
 _LFS_POINTER: Final = b"version https://git-lfs"
 
 
-def resolve(reference: str) -> Snapshot:
+def resolve(reference: str, *, as_baseline: bool = False) -> Snapshot:
     """Open the snapshot that a REF names.
 
     Args:
         reference: a path, `git:REVISION` or `git:REVISION:PATH`. A path in git counts from the top of the
             repository, as it does for git itself, or from the folder one stands in where it begins with `./`.
+        as_baseline: whether it is wanted as a baseline; a message then says how one is saved.
 
     Raises:
         SnapshotError: there is no such snapshot, or it cannot be read.
     """
     if not reference.startswith(_PREFIX):
-        return read_snapshot(snapshot_path(Path(reference)), source=reference)
+        file = snapshot_path(Path(reference))
+        if as_baseline and not file.exists():
+            raise SnapshotError(
+                f"there is no baseline at {quote(reference)}",
+                hint="save a run as one with: diagnosis-eval baseline save",
+            )
+        return read_snapshot(file, source=reference)
     revision, _, path = reference.removeprefix(_PREFIX).partition(":")
     prefix = git.require_repository()
     if not revision:

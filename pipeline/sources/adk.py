@@ -36,7 +36,7 @@ from pipeline.sources.base import Document, Format, ReadTrace, ToolInvocation, T
 from pipeline.sources.instants import SECOND, scaled_ns
 from pipeline.sources.nested import parsed_arguments
 from pipeline.sources.nodes import Node
-from pipeline.sources.records import Found, Run, iso_text, read_runs
+from pipeline.sources.records import Found, Run, iso_text, read_runs, total
 from pipeline.sources.repair import Repairs
 from pipeline.sources.span_tree import NANOSECONDS_PER_MS
 from pipeline.sources.wording import Refused
@@ -300,7 +300,7 @@ def _usage(stated: list[Node]) -> Usage | None:
         inputs.append((tokens["prompt"] or 0) + (tokens["tool_use_prompt"] or 0))
         outputs.append((tokens["candidates"] or 0) + (tokens["thoughts"] or 0))
         totals.append(inputs[-1] + outputs[-1] if tokens["total"] is None else tokens["total"])
-    return Usage(inputTokens=sum(inputs), outputTokens=sum(outputs), totalTokens=sum(totals)) if totals else None
+    return Usage(inputTokens=total(inputs), outputTokens=total(outputs), totalTokens=total(totals)) if totals else None
 
 
 class _Replies:

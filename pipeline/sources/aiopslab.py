@@ -24,6 +24,8 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+import msgspec
+
 from pipeline.sources.base import Document, Format, ReadTrace, ToolInvocation, Trace, Unreadable, Usage
 from pipeline.sources.instants import SECOND, scaled_ns
 from pipeline.sources.json_scan import deeper_than
@@ -33,7 +35,7 @@ from pipeline.sources.records import Run, iso_text, read_runs
 from pipeline.sources.wording import Refused
 
 _MILLISECOND: Final = SECOND // 1000
-_ROLES: Final = frozenset({"assistant", "env", "user", "system"})
+_ROLES: Final = ("assistant", "env", "user", "system")
 _RESULTS: Final = frozenset({"task_type", "in_tokens", "out_tokens", "steps"})
 _FENCE: Final = "```"
 _ACTION: Final = re.compile(r"\s*(?P<name>[A-Za-z_][\w.]*)\s*\((?P<arguments>.*)\)\s*", re.DOTALL)
@@ -159,25 +161,11 @@ def _parsed(text: str) -> ast.Call | None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether JSON can hold a value as it is."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            if not all(isinstance(key, str) for key in value):
-                return False
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-        elif isinstance(value, int) and not isinstance(value, bool):
-            if abs(value) >= 2**63:
-                return False
-        elif isinstance(value, str):
-            if any("\ud800" <= letter <= "\udfff" for letter in value):
-                return False
-        elif value is not None and not isinstance(value, bool | float):
-            return False
-    return True
+    """Whether JSON can hold a value as it is: no tuples, sets, bytes, infinities, keys that are no text."""
+    try:
+        return bool(msgspec.json.decode(msgspec.json.encode(value)) == value)
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+        return False
 
 
 def _submitted(call: ToolInvocation, written: str) -> str | None:

@@ -31,7 +31,7 @@ from pipeline.sources.records import Run, read_runs
 from pipeline.sources.repair import Repairs
 from pipeline.sources.wording import Refused, describe
 
-_ROLES: Final = frozenset({"system", "user", "assistant"})
+_ROLES: Final = ("system", "user", "assistant")
 _START: Final = "message_start"
 # Anything longer in a recorded body is no first event of a stream.
 _HEAD: Final = 1000

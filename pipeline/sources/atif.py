@@ -30,7 +30,7 @@ from typing import Any, Final
 from pipeline.sources.base import Document, Format, ReadTrace, ToolInvocation, Trace, Unreadable, Usage, Warned
 from pipeline.sources.nested import parsed_arguments
 from pipeline.sources.nodes import Node
-from pipeline.sources.records import Found, Run, read_runs
+from pipeline.sources.records import Found, Run, read_runs, total
 from pipeline.sources.repair import Repairs
 from pipeline.sources.span_tree import amount
 from pipeline.sources.wording import Refused
@@ -238,9 +238,7 @@ def _step_metrics(trajectory: Node) -> Iterator[Node]:
 
 
 def _sum(metrics: list[Node], name: str) -> int | None:
-    counts = [node.member(name).count() for node in metrics]
-    known = [each for each in counts if each is not None]
-    return sum(known) if known and len(known) == len(counts) else None
+    return total(node.member(name).count() for node in metrics)
 
 
 def _either(first: int | None, second: int | None) -> int | None:

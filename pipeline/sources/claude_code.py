@@ -19,6 +19,7 @@ agent's memory, so what follows it is another trace of the same session. Lines c
 Stays null: cost in session files. The question is not in what `stream-json` prints unless the user lines are replayed.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -33,7 +34,7 @@ from pipeline.sources.sessions import read_sessions
 from pipeline.sources.span_tree import amount
 
 _MILLISECOND: Final = SECOND // 1000
-_TALK: Final = frozenset({"user", "assistant", "system", "progress", "attachment", "result"})
+_TALK: Final = ("user", "assistant", "system", "progress", "attachment", "result")
 # Lines about a session that may stand first; each with a key that tells it from other formats' lines.
 _ASIDE: Final = {
     "summary": "leafUuid",
@@ -102,9 +103,9 @@ class _Part:
         self.asked: list[str] = []
         self.commanded: str | None = None
         self.answer_id: str | None = None
-        self.texts: dict[str, list[str]] = {}
+        self.texts: dict[str, dict[str, None]] = {}
         self.failed = False
-        self.results: list[Node] = []
+        self.results: list[_Result] = []
         self.lines = 0
 
     def ask(self, text: str) -> None:
@@ -114,9 +115,9 @@ class _Part:
 
     def say(self, message: Node, key: str) -> None:
         """Take one line of an assistant message."""
-        known = self.texts.setdefault(key, [])
+        known = self.texts.setdefault(key, {})
         # A message that is written while it streams repeats what it has said so far.
-        known += [text for text in texts_of(message.member("content")) if text not in known]
+        known |= dict.fromkeys(texts_of(message.member("content")))
         if known:
             self.answer_id = key
 
@@ -155,7 +156,7 @@ class _Session:
         elif kind == "system" and line.member("subtype").value == "init":
             part.model = part.model or line.member("model").text()
         elif kind == "result":
-            part.results.append(line)
+            part.results.append(_Result(line))
 
     def _assistant(self, line: Node, message: Node, part: _Part, *, aside: bool) -> None:
         message_id = message.member("id").name() or line.member("requestId").name()
@@ -227,30 +228,46 @@ class _Session:
             toolInvocations=part.log.calls(),
         )
         if part.results:
-            _add_result(trace, part.results)
+            _add_results(trace, part.results)
         return trace
 
 
-def _add_result(trace: Trace, results: list[Node]) -> None:
-    """What the last `result` line says of the run as a whole.
+class _Result:
+    """What a `result` line says of the run as a whole.
+
+    Raises:
+        Refused: a field is of the wrong type.
+    """
+
+    def __init__(self, line: Node) -> None:
+        failed = line.member("is_error").flag()
+        self.answer = None if failed else line.member("result").text()
+        self.failed = failed
+        self.status = line.member("subtype").text() or ("error" if failed else None)
+        self.duration_ms = amount(line.member("duration_ms").value)
+        self.cost = amount(line.member("total_cost_usd", "cost_usd").value)
+        usage = MessageUsage()
+        usage.add(None, line.member("usage"))
+        self.usage = usage.total()
+
+
+def _add_results(trace: Trace, results: list[_Result]) -> None:
+    """Take over what the results say.
 
     Cost is a sum over the turns and duration stands for each; what usage is with several turns is not documented, so
     the messages' own figures stay then.
     """
     last = results[-1]
-    failed = last.member("is_error").flag()
-    trace.finalAnswer = None if failed else last.member("result").text() or trace.finalAnswer
-    trace.status = last.member("subtype").text() if not failed else last.member("subtype").text() or "error"
-    durations = [amount(line.member("duration_ms").value) for line in results]
-    trace.durationMs = sum(filter(None, durations)) if None not in durations else trace.durationMs
-    whole = MessageUsage()
-    whole.add(None, last.member("usage"))
+    trace.finalAnswer = None if last.failed else last.answer or trace.finalAnswer
+    trace.status = last.status
+    durations = [result.duration_ms for result in results if result.duration_ms is not None]
+    if len(durations) == len(results):
+        trace.durationMs = math.fsum(durations)
     if len(results) == 1:
-        trace.usage = whole.total() or trace.usage
-    cost = amount(last.member("total_cost_usd", "cost_usd").value)
-    if cost is not None:
+        trace.usage = last.usage or trace.usage
+    if last.cost is not None:
         trace.usage = trace.usage or Usage()
-        trace.usage.costUsd = cost
+        trace.usage.costUsd = last.cost
 
 
 def _command(message: Node) -> str | None:

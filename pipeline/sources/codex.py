@@ -33,8 +33,8 @@ from pipeline.sources.sessions import read_sessions
 from pipeline.sources.wording import Refused
 
 _MILLISECOND: Final = SECOND // 1000
-_RECORDS: Final = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
-_ITEMS: Final = CALLS | {"message", "reasoning"}
+_RECORDS: Final = ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state")
+_ITEMS: Final = (*CALLS, "message", "reasoning")
 _PUT_IN: Final = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|permissions|skill|turn_aborted|subagent|user_shell_command"
     r"|collaboration_mode|personality|apps_instructions|plugins_instructions|model_switch)|# AGENTS\.md)"

@@ -7,7 +7,8 @@ from pipeline.sources.base import Usage
 from pipeline.sources.call_log import CallLog, Outcome
 from pipeline.sources.nodes import Node
 
-CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+# A tuple, not a set: a type is looked up as it stands in the file, be it a list.
+CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
 _RESULT: Final = "tool_result"
 _FIGURES: Final = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _INT64: Final = 2**63 - 1

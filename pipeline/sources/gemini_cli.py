@@ -30,8 +30,8 @@ from pipeline.sources.records import Run
 from pipeline.sources.sessions import read_sessions
 
 _MILLISECOND: Final = SECOND // 1000
-_SPEAKERS: Final = frozenset({"user", "gemini"})
-_TYPES: Final = _SPEAKERS | {"info", "error", "warning"}
+_SPEAKERS: Final = ("user", "gemini")
+_TYPES: Final = (*_SPEAKERS, "info", "error", "warning")
 _PUT_IN: Final = re.compile(r"\s*<(?:session_context|state_snapshot|hook_context|system-reminder)")
 _INT64: Final = 2**63 - 1
 
@@ -79,7 +79,9 @@ class _Session:
         self._started: Node | None = None
         self._updated: Node | None = None
         self._messages: dict[str, Node] = {}
-        # Ids of messages that were taken back: they did what they did, but say nothing any more.
+        # Ids of the messages that the conversation still holds, and of those that were taken back: what these did
+        # they did, but they say nothing any more.
+        self._held: list[str] = []
         self._taken_back: set[str] = set()
         self._numbered = 0
 
@@ -111,18 +113,23 @@ class _Session:
         _log_calls(message, CallLog())
         _text(message)
         message.member("tokens").fields()
+        message.member("model").text()
         own = message.member("id").name()
         if own is None:
             self._numbered += 1
             own = f"\0{self._numbered}"
+        if own not in self._messages or own in self._taken_back:
+            self._held.append(own)
+            self._taken_back.discard(own)
         self._messages[own] = message
-        self._taken_back.discard(own)
 
     def _rewind(self, target: str | None) -> None:
-        ids = list(self._messages)
-        # As the program does: an unknown message takes back all of them.
-        start = ids.index(target) if target in self._messages else 0
-        self._taken_back.update(ids[start:])
+        """Take back a message and what came after it; one that is not there takes back all, as in the program."""
+        while self._held:
+            own = self._held.pop()
+            self._taken_back.add(own)
+            if own == target:
+                return
 
     def runs(self) -> Iterator[Run]:
         """The session."""

@@ -318,8 +318,8 @@ def _take_part(part: Any, said: Said, texts: list[str]) -> None:
         return
     inner = part.get("message_content")
     part = inner if isinstance(inner, dict) else part
-    kind = part.get("type") or part.get("kind")
-    if (isinstance(kind, str) and kind in _THOUGHTS) or part.get("thought") is True:
+    kind = _first_text(part, "type", "kind")
+    if kind in _THOUGHTS or part.get("thought") is True:
         return
     call = next((part[key] for key in _CALL_PARTS if isinstance(part.get(key), dict)), None)
     reply = next((part[key] for key in _REPLY_PARTS if isinstance(part.get(key), dict)), None)

@@ -99,6 +99,10 @@ def kind_of(name: str, attributes: dict[str, Any]) -> Kind:
         return _ai_sdk_kind(operation)
     if attributes.get("framework") == "promptflow":
         return _PROMPTFLOW.get(str(attributes.get("span_type")), "other")
+    return _apparent_kind(name, attributes)
+
+
+def _apparent_kind(name: str, attributes: dict[str, Any]) -> Kind:
     if any(key in attributes for key in (*_CONVERSATION, "final_result")):
         return "agent"
     if _first(attributes, _TOOL_NAME[:3]) is not None or name.startswith("execute_tool "):
@@ -239,7 +243,9 @@ def _answer(tree: Tree) -> str | None:
             covered[index] = True
             continue
         said = None if span.kind == "tool" or _is_aside(span) else spoken(span)
-        if said is None or (said.text is None and not said.calls):
+        if (said is None or said.text is None) and _broke_off(span):
+            said = Said("assistant")
+        elif said is None or (said.text is None and not said.calls):
             continue
         covered[index] = True
         when = span.end_ns if span.end_ns is not None else span.start_ns
@@ -247,6 +253,11 @@ def _answer(tree: Tree) -> str | None:
         if last is None or at >= last[0]:
             last = at, said
     return None if last is None or last[1].calls else last[1].text
+
+
+def _broke_off(span: Span) -> bool:
+    """Whether a step failed that says what it was given and would say what it gave: what it did inside is no answer."""
+    return span.failed is True and span.kind != "tool" and next(_given(span), None) is not None
 
 
 def _model(tree: Tree) -> str | None:
@@ -273,9 +284,9 @@ def _invocations(tree: Tree, repairs: Repairs) -> Iterator[ToolInvocation]:
                 resultSummary=replies[call.id].content if call.id in replies else None,
             )
     for index, span in enumerate(spans):
-        call_id = _first(span.attributes, _CALL_ID)
+        call_id = _call_id(span)
         arguments, result = _arguments(span), _result(span)
-        if isinstance(call_id, str):
+        if call_id is not None:
             if arguments is None and call_id in asked_for:
                 arguments = asked_for[call_id].arguments
             if result is None and call_id in replies:
@@ -302,7 +313,7 @@ def _recorded_again(tree: Tree) -> set[int]:
         if around < 0 or span.kind != "tool" or tree.spans[around].kind != "tool":
             continue
         outer = tree.spans[around]
-        ids = {_first(each.attributes, _CALL_ID) for each in (span, outer)} - {None}
+        ids = {call_id for each in (span, outer) if (call_id := _call_id(each)) is not None}
         if _tool_name(span) == _tool_name(outer) and len(ids) < 2:  # noqa: PLR2004  # two ids, two calls
             again.add(id(span))
     return again
@@ -346,6 +357,11 @@ def _add(calls: dict[Any, Call], more: Iterable[Call], *, with_unnamed: bool) ->
         elif with_unnamed:
             # A number is no id.
             calls[len(calls)] = call
+
+
+def _call_id(span: Span) -> str | None:
+    call_id = _first(span.attributes, _CALL_ID)
+    return call_id if isinstance(call_id, str) else None
 
 
 def _tool_name(span: Span) -> str | None:

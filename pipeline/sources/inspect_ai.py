@@ -33,7 +33,7 @@ from pipeline.sources.instants import SECOND, scaled_ns
 from pipeline.sources.json_text import ANY, decode_document
 from pipeline.sources.nested import parsed_arguments
 from pipeline.sources.nodes import Node
-from pipeline.sources.records import Found, Run, placed
+from pipeline.sources.records import Found, Run, placed, total
 from pipeline.sources.repair import Repairs
 from pipeline.sources.span_tree import NANOSECONDS_PER_MS, amount
 from pipeline.sources.wording import Refused
@@ -43,10 +43,11 @@ _POINTERS: Final = ("attachment://", "tc://")
 _PUT_BACK_LIMIT: Final = 64 << 20
 _LOG_KEYS: Final = ("plan", "results", "stats", "samples", "status")
 _NO_MODEL: Final = "none/none"
-_EVENTS: Final = frozenset({
+# A tuple: what is looked up in it may be of any type, also one that has no hash.
+_EVENTS: Final = (
     "sample_init", "sample_limit", "sandbox", "state", "store", "model", "tool", "approval", "input", "score", "error",
     "logger", "info", "span_begin", "span_end", "step", "subtask", "score_edit", "compaction", "interrupt",
-})  # fmt: skip
+)  # fmt: skip
 
 
 def recognises(document: Any) -> str | None:
@@ -236,8 +237,8 @@ def _run(sample: Node, evaluation: Node) -> Run:
     choice = next(output.member("choices").items(), Node(None))
     events = _events(sample)
     model = evaluation.member("model").text()
-    total = sample.member("total_time")
-    elapsed = scaled_ns(total.value, SECOND) if not isinstance(total.value, str) else None
+    lasted = sample.member("total_time")
+    elapsed = scaled_ns(lasted.value, SECOND) if not isinstance(lasted.value, str) else None
     started, finished = _times(events) if elapsed is None else (None, None)
     trace = Trace(
         traceId=sample.member("uuid").name(),
@@ -304,17 +305,11 @@ def _usage(sample: Node, events: list[Node]) -> Usage | None:
     costs = [amount(usage.member("total_cost").value) for usage in stated]
     known = [cost for cost in costs if cost is not None]
     return Usage(
-        inputTokens=_sum(stated, "input_tokens"),
-        outputTokens=_sum(stated, "output_tokens"),
-        totalTokens=_sum(stated, "total_tokens"),
+        inputTokens=total(usage.member("input_tokens").count() for usage in stated),
+        outputTokens=total(usage.member("output_tokens").count() for usage in stated),
+        totalTokens=total(usage.member("total_tokens").count() for usage in stated),
         costUsd=math.fsum(known) if known and len(known) == len(costs) else None,
     )
-
-
-def _sum(stated: list[Node], name: str) -> int | None:
-    counts = [usage.member(name).count() for usage in stated]
-    known = [each for each in counts if each is not None]
-    return sum(known) if len(known) == len(counts) else None
 
 
 # --- Calls ---

@@ -202,7 +202,7 @@ def _check_range(data: bytes) -> None:
         number = _NUMBER.match(data, start, end) if kind in _DIGITS or kind == _MINUS else None
         if number and math.isinf(float(number[0])):
             raise Refused(
-                f"this number is out of range: a {FLOAT_DUE} is due",
+                f"this number is out of range: a {FLOAT_DUE} is due; write one, or leave the field out",
                 path=walk.path(),
                 expected=FLOAT_DUE,
                 found=f"number {quote(number[0].decode(), SHOWN_DIGITS)}",

@@ -32,7 +32,7 @@ import msgspec
 from pipeline.sources.base import Document, Format, ReadTrace, ToolInvocation, Trace, Unreadable, Usage, Warned
 from pipeline.sources.instants import SECOND, scaled_ns
 from pipeline.sources.nodes import Node
-from pipeline.sources.records import iso_text
+from pipeline.sources.records import iso_text, total
 from pipeline.sources.span_tree import NANOSECONDS_PER_MS, Kind, Span, Tree, amount, count, grow, read_spans
 from pipeline.sources.spoken import (
     answer_of,
@@ -387,17 +387,16 @@ def _usage(span: Span) -> Usage | None:
 
 def _sum(details: dict[str, Any], prefix: str) -> int | None:
     """All tokens of one side: Langfuse keeps those with a price of their own beside the others."""
-    stated = [count(value) for key, value in details.items() if key.startswith(prefix)]
-    known = [number for number in stated if number is not None]
-    return sum(known) if known else None
+    stated = (count(value) for key, value in details.items() if key.startswith(prefix))
+    return total(number for number in stated if number is not None)
 
 
 def _cost(node: Node) -> float | None:
     details = decoded(_get(node, "costDetails", "cost_details").value)
     if isinstance(details, dict) and details:
-        total = amount(details.get("total"))
-        if total is not None:
-            return total
+        stated = amount(details.get("total"))
+        if stated is not None:
+            return stated
     others = ("calculatedTotalCost", "calculated_total_cost", "totalCost", "total_cost")
     return next(filter(None, (amount(node.member(name).value) for name in others)), None)
 

@@ -30,8 +30,9 @@ from pipeline.sources.span_tree import NANOSECONDS_PER_MS, Kind, Span, Tree, amo
 from pipeline.sources.spoken import answer_of, arguments_of, json_text, question_of, requested_calls, tool_result
 from pipeline.sources.wording import Refused
 
-_TYPES: Final = frozenset({"chain", "llm", "tool", "retriever", "prompt", "parser", "embedding"})
-_KINDS: Final[dict[Any, Kind]] = {"llm": "llm", "tool": "tool"}
+# A tuple: what is looked up in it may be of any type, also one that has no hash.
+_TYPES: Final = ("chain", "llm", "tool", "retriever", "prompt", "parser", "embedding")
+_KINDS: Final[dict[str, Kind]] = {"llm": "llm", "tool": "tool"}
 _RUN_KEYS: Final = ("trace_id", "dotted_order", "parent_run_id", "parent_run_ids", "child_runs", "inputs")
 _SUCCESS: Final = "success"
 _PENDING: Final = "pending"
@@ -182,7 +183,7 @@ def _span(run: Node) -> Span:
         parent=parent,
         trace=trace,
         name=run.member("name").text() or "",
-        kind=_KINDS.get(run.member("run_type").value, "other"),
+        kind=_KINDS.get(run.member("run_type").text() or "", "other"),
         start_ns=_instant(run.member("start_time")),
         end_ns=end,
         failed=failed,

@@ -131,7 +131,9 @@ class _Attempt:
             if not self._step(kind, token[0]):
                 near = excerpt(token[0][:20].decode("utf-8", "replace"))
                 deep = len(self._open) > MAX_DEPTH
-                self.broken = f"more than {MAX_DEPTH} levels" if deep else f"`{near}` cannot stand in line {number}"
+                # Counted from where it begins: a slice of a file does not know the lines before it.
+                place = number - self.line + 1
+                self.broken = f"more than {MAX_DEPTH} levels" if deep else f"`{near}` cannot stand in its line {place}"
                 break
             if not self._open:
                 return token.end()

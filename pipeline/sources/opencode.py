@@ -69,6 +69,9 @@ class _Session:
     """One session: an export, or events as they come."""
 
     def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
         self._id: str | None = None
         self._model: str | None = None
         self._question: str | None = None
@@ -90,7 +93,7 @@ class _Session:
             self._printed(line.member("part"))
             return
         # Of a session exported twice the later export counts, which holds the earlier.
-        self.__init__()  # type: ignore[misc]  # the state of a new session, all of it
+        self._begin()
         self._id = _session_of(line)
         info = line.member("info")
         model = info.member("model")

@@ -35,10 +35,10 @@ _ENDING: Final = ".csv"
 _ANSWER: Final = "prediction"
 _WHOLE: Final = re.compile(r"(-?\d{1,18})\.0+")
 _SCORING: Final = "scoring_points"
-_ISSUE: Final = re.compile(
-    r"The issue you are going to solve is:\s*(?P<first>.+?)\s*Solve the issue step-by-step"
-    r"|Recall the issue is:\s*(?P<again>.+?)\s*Please first review",
-    re.DOTALL,
+# What stands around the issue in the instructions, and again where the answer is asked for.
+_AROUND_ISSUE: Final = (
+    ("The issue you are going to solve is:", "Solve the issue step-by-step"),
+    ("Recall the issue is:", "Please first review"),
 )
 
 
@@ -87,10 +87,10 @@ def _table(document: Document) -> Iterator[ReadTrace | Unreadable]:
         try:
             row = next(rows, None)
             line, before = before + 1, rows.line_num
-            if row is None:
-                break
             if header is None:
                 header = _header(row)
+            elif row is None:
+                return
             elif row:
                 trace = _row(header, row)
                 yield ReadTrace(trace=trace, file=document.file, line=line, root=document.root, warned=warned)
@@ -111,7 +111,9 @@ def _table(document: Document) -> Iterator[ReadTrace | Unreadable]:
             return
 
 
-def _header(row: list[str]) -> list[str]:
+def _header(row: list[str] | None) -> list[str]:
+    if row is None:
+        raise Refused("there is nothing in it: write a header and rows", expected="a header", found="nothing")
     names = [name.strip() for name in row]
     if _ANSWER not in names or not {"row_id", "instruction", "task_index"} & set(names):
         raise Refused(
@@ -157,15 +159,23 @@ def _runs(document: Node) -> Iterator[Run]:
     done = False
     for message in messages.items():
         role, text = message.member("role").text(), message.member("content").text()
-        issue = _ISSUE.search(text) if text and role != "assistant" else None
-        if issue:
-            question = question or issue["first"] or issue["again"]
-        if role == "assistant" and text:
+        if role != "assistant":
+            question = question or _issue(text or "")
+        elif text:
             step = step_of(text)
             done = step.is_last if step else done
             instruction = step.instruction if step and isinstance(step.instruction, str) else None
             answer = (text if step is None else instruction) if done else None
     yield Run(trace=Trace(question=question, finalAnswer=answer))
+
+
+def _issue(text: str) -> str | None:
+    for before, after in _AROUND_ISSUE:
+        _, begun, rest = text.partition(before)
+        issue, ended, _ = rest.partition(after)
+        if begun and ended and issue.strip():
+            return issue.strip()
+    return None
 
 
 FORMAT = Format(

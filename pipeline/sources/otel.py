@@ -5,7 +5,7 @@ protobuf's JSON mapping (ids in base64, enums by name) and in snake_case; what t
 `trace` around it all; numbers for times); what the Jaeger UI and API give (`data[].spans[]`, microseconds); spans as
 the Python SDK prints them (`span.to_json()`, also printed over many lines, one object after the other) and as the
 JavaScript SDK holds them; Logfire's records; and the bare attributes of one span. Messages that stand as log records
-(`resourceLogs`) are read as events of their spans.
+(`resourceLogs`) are read as events of their spans; metrics are passed over.
 
 All documents of a file are read before the first trace comes out, and spans belong together by their trace id. Of a
 trace only the steps of an agent, a model or a tool matter, under whichever conventions they were recorded (GenAI's,
@@ -32,6 +32,7 @@ from pipeline.sources.wording import Refused, describe
 
 _RESOURCES: Final = ("resourceSpans", "resource_spans", "batches")
 _LOGS: Final = ("resourceLogs", "resource_logs")
+_OTHER_SIGNALS: Final = ("resourceMetrics", "resource_metrics")
 _SCOPES: Final = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans")
 _MICROSECOND: Final = 1_000
 _ERROR_LEVEL: Final = 17
@@ -48,7 +49,7 @@ def recognises(document: Any) -> str | None:
 def _one(value: dict[str, Any]) -> str | None:
     inner = value.get("trace")
     around = inner if isinstance(inner, dict) else value
-    for key in (*_RESOURCES, *_LOGS):
+    for key in (*_RESOURCES, *_LOGS, *_OTHER_SIGNALS):
         if isinstance(around.get(key), list):
             return f"it has `{key}`, as OTLP and Tempo have"
     if _is_jaeger(value):
@@ -71,8 +72,9 @@ def _one_span(value: dict[str, Any]) -> str | None:
     times = ("start_time", "start_timestamp", "start_time_unix_nano", "startTimeUnixNano")
     foreign = ("span_kind", "span_data", "run_type", "span_attributes", "child_spans")
     identified = ("span_id" in value or "spanId" in value) and ("trace_id" in value or "traceId" in value)
-    if identified and any(key in value for key in times):
-        return None if any(key in value for key in foreign) else "it is a span with `span_id` and a start"
+    named = "name" in value or "span_name" in value
+    if identified and named and any(key in value for key in times):
+        return None if any(key in value for key in foreign) else "it is a span with `span_id`, a name and a start"
     if OPENINFERENCE_KIND not in value and any(key.startswith("gen_ai.") for key in value):
         return "it has `gen_ai.` attributes"
     return None
@@ -98,7 +100,7 @@ def _spans(value: Any) -> Iterator[Span]:
 def _spans_of(node: Node) -> Iterator[Span]:
     around = node.member("trace") if isinstance(node.fields().get("trace"), dict) else node
     data = node.member("data")
-    if any(key in around.fields() for key in (*_RESOURCES, *_LOGS)):
+    if any(key in around.fields() for key in (*_RESOURCES, *_LOGS, *_OTHER_SIGNALS)):
         for resource in around.member(*_RESOURCES).items():
             for scope in resource.member(*_SCOPES).items():
                 for span in scope.member("spans").items():
@@ -336,7 +338,7 @@ FORMAT = Format(
     read=read,
     recognised_by=(
         "`resourceSpans`, `batches` or `trace` with one of them; Jaeger's `data[].traceID` and `spans`; a span with "
-        "`context.trace_id`, `spanContext.traceId`, or `trace_id`, `span_id` and a start; `gen_ai.` attributes"
+        "`context.trace_id`, `spanContext.traceId`, or `trace_id`, `span_id`, a name and a start; `gen_ai.` attributes"
     ),
     fields={
         "traceId": "traceId of the spans, in lower-case hexadecimal",

@@ -81,7 +81,9 @@ def format_named(name: str) -> Format:
     Raises:
         UsageError: there is no such format.
     """
-    return native.FORMAT if name == native.FORMAT.name else formats().get(name)
+    if name == native.FORMAT.name:
+        return native.FORMAT
+    return formats().get(name, option="--from", advice="diagnosis-eval formats lists them")
 
 
 def format_of(file: InputFile) -> Format:

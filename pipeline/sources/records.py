@@ -12,6 +12,7 @@ from pipeline.sources.nodes import Node
 from pipeline.sources.repair import Repairs
 from pipeline.sources.wording import Refused
 
+_INT64: Final = 2**63 - 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -75,6 +76,19 @@ def placed(
                 warned=repaired + run.warned,
             )
             repaired = ()
+
+
+def total(counts: Iterable[int | None]) -> int | None:
+    """The sum of counts, None where one of them is unknown, there are none, or it is out of range.
+
+    >>> total([1, 2]), total([1, None]), total([]), total([2**63 - 1, 1])
+    (3, None, None, None)
+    """
+    known = list(counts)
+    if not known or None in known:
+        return None
+    found = sum(filter(None, known))
+    return found if found <= _INT64 else None
 
 
 def iso_text(instant: int | None) -> str | None:

@@ -11,7 +11,8 @@ from pipeline.sources.nodes import Node
 
 _OUTPUT: Final = "_output"
 # Calls whose name and arguments the model chose; the others are named after their type.
-_NAMED: Final = frozenset({"function_call", "custom_tool_call", "mcp_call"})
+# Tuples, not sets: a type is looked up as it stands in the file, be it a list.
+_NAMED: Final = ("function_call", "custom_tool_call", "mcp_call")
 # Where the calls of the tools that the API hosts keep what they were asked.
 _ASKED: Final = {
     "web_search_call": ("action",),
@@ -25,10 +26,11 @@ _ASKED: Final = {
     "tool_search_call": ("arguments",),
 }
 _GIVEN: Final = {"code_interpreter_call": "outputs", "file_search_call": "results", "image_generation_call": "result"}
-CALLS: Final = _NAMED | frozenset(_ASKED)
-_RESULTS: Final = frozenset(f"{kind}{_OUTPUT}" for kind in CALLS if kind != "mcp_call")
-_PARTS: Final = frozenset({"output_text", "input_text", "text", "summary_text"})
-_FAILED: Final = frozenset({"failed", "incomplete"})
+_HOSTED: Final = tuple(_ASKED)
+CALLS: Final = (*_NAMED, *_HOSTED)
+_RESULTS: Final = tuple(f"{kind}{_OUTPUT}" for kind in CALLS if kind != "mcp_call")
+_PARTS: Final = ("output_text", "input_text", "text", "summary_text")
+_FAILED: Final = ("failed", "incomplete")
 
 
 def is_call_or_result(value: Any) -> bool:
@@ -38,7 +40,7 @@ def is_call_or_result(value: Any) -> bool:
     kind = value.get("type")
     if kind in _NAMED:
         return "name" in value and ("arguments" in value or "input" in value)
-    return (kind in _RESULTS and "call_id" in value and "output" in value) or (kind in _ASKED and "id" in value)
+    return (kind in _RESULTS and "call_id" in value and "output" in value) or (kind in _HOSTED and "id" in value)
 
 
 def is_item(value: Any) -> bool:
@@ -89,7 +91,7 @@ def log_item(item: Node, log: CallLog) -> None:
         call = log.add(item.member("call_id", "id").name(), item.member("name").text(), arguments)
         if kind == "mcp_call":
             _own_outcome(item, "output").fill(call)
-    elif kind in _ASKED:
+    elif kind in _HOSTED:
         asked = _asked(item, _ASKED[kind])
         call = log.add(item.member("call_id", "id").name(), str(kind).removesuffix("_call"), asked)
         _own_outcome(item, _GIVEN.get(kind)).fill(call)

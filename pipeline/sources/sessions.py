@@ -13,7 +13,7 @@ import msgspec
 from pipeline.sources.base import Document, ReadTrace, Unreadable, Warned
 from pipeline.sources.json_text import ANY, decode_document
 from pipeline.sources.nodes import Node
-from pipeline.sources.records import Found
+from pipeline.sources.records import Found, placed
 from pipeline.sources.repair import Repairs
 from pipeline.sources.span_tree import FILE_LIMIT
 from pipeline.sources.wording import Refused
@@ -129,16 +129,7 @@ def _session(
             session.take(line)
         except Refused as refused:
             yield Unreadable(fault=refused.fault(place.file, place.line), root=place.root)
-    first = group.first
-    repaired = group.repairs.warned() + odd
-    for run in session.runs():
-        if isinstance(run, Refused):
-            yield Unreadable(fault=run.fault(first.file, first.line), root=first.root)
-        else:
-            yield ReadTrace(
-                trace=run.trace, file=first.file, line=first.line, root=first.root, warned=repaired + run.warned
-            )
-            repaired = ()
+    yield from placed(session.runs(), group.first, group.repairs.warned() + odd)
 
 
 def _ordered(

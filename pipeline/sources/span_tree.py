@@ -9,15 +9,14 @@ out; `read_spans` bounds what it may take.
 
 import base64
 import binascii
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from typing import Any, Final, Literal
 
 import msgspec
 
-from pipeline.errors import quote
 from pipeline.sources.base import Document, ReadTrace, Trace, Unreadable, Usage, Warned
 from pipeline.sources.json_text import ANY, decode_document
 from pipeline.sources.repair import Repairs
@@ -190,7 +189,9 @@ class Tree(msgspec.Struct, kw_only=True):
         sums = {name: _bounded(sum(figures)) for name, figures in tokens.items() if figures}
         if not sums and not costs:
             return None
-        return Usage(**sums, costUsd=math.fsum(costs) if costs else None)
+        # As decimals, which is how prices are written: 0.1 and 0.2 are 0.3.
+        cost = float(sum(Fraction(str(figure)) for figure in costs)) if costs else None
+        return Usage(**sums, costUsd=cost)
 
     def _innermost(self, figures: list[Any]) -> list[Any]:
         """The figures that no span further in states again."""
@@ -386,21 +387,6 @@ def hexadecimal(text: str | None) -> str | None:
         except binascii.Error:
             return text
     return text
-
-
-def text_of(value: Any, at: str) -> str | None:
-    """An id or a name: text, None where it is absent or blank.
-
-    Raises:
-        Refused: it is of another type.
-    """
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    if isinstance(value, str):
-        return value
-    raise Refused(
-        "text is due here: correct what writes it", path=at, expected="text", found=quote(type(value).__name__)
-    )
 
 
 def _foreign(left_out: int) -> tuple[Warned, ...]:

@@ -30,7 +30,8 @@ _ROLES: Final[dict[str, Role]] = {
     "function_call_output": "tool",
     "system": "system", "developer": "system", "SystemMessage": "system",
 }  # fmt: skip
-_TEXT_PARTS: Final = frozenset({None, "text", "output_text", "input_text"})
+# A tuple: what is looked up in it may be of any type, also one that has no hash.
+_TEXT_PARTS: Final = (None, "text", "output_text", "input_text")
 _ASKED: Final = (
     "messages", "input", "question", "query", "prompt", "user_input", "new_message", "contents", "content", "parts",
     "text", "message", "args", "kwargs", "inputs",

@@ -18,6 +18,7 @@ SREGym's `*_results_*.json` files hold a return code and token counts of a run a
 they are refused.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -122,7 +123,7 @@ class _Stage:
         self.submitted: str | None = None
         self.usages: list[Usage] = []
         # Ids are those of one message or none, so the log is given numbers: calls of two stages never meet.
-        waiting: dict[str, str] = {}
+        waiting: OrderedDict[str, str] = OrderedDict()
         for message in messages.items():
             kind, content = message.member("type").text(), message.member("content")
             if kind == _HUMAN:
@@ -144,7 +145,7 @@ class _Stage:
             self.submitted = arguments.member("ans", "answer").text() or self.submitted
 
 
-def _settled(message: Node, waiting: dict[str, str]) -> str | None:
+def _settled(message: Node, waiting: OrderedDict[str, str]) -> str | None:
     """The call that a result belongs to: the one it names, else the first that still waits."""
     named = message.member("tool_call_id").name()
     key = named if named is not None else next(iter(waiting), None)

@@ -95,7 +95,7 @@ def wrong_type(error: msgspec.ValidationError, data: bytes) -> Refused:
         # All else that these types can be refused for.
         expected = INT64_DUE
         found = _value_at(data, path, "number")
-        message = f"this number is out of range: a {expected} is due"
+        message = f"this number is out of range: a {expected} is due; write one, or leave the field out"
     return Refused(message, path=path, expected=expected, found=found)
 
 

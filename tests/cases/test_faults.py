@@ -34,6 +34,10 @@ AMOUNT = "a number (0 or more) or null"
 WRONG_TYPE = "The value has the wrong type; write what is expected."
 NOT_FINITE = "The number is not finite, or too large; write one that is finite."
 NO_QUOTES = "Write a number without quotes, in plain digits (YAML reads 1e3 as text)."
+UNKNOWN_VERSION = (
+    "This version of the format is not known; write 1, the one that is, "
+    "or use the diagnosis-eval that the file was written for."
+)
 OUT_OF_RANGE = "The number is out of range; correct it."
 BLANK = "The text is blank; write something, or remove it."
 BASE = "YAML reads this in base 8 or 60; write plain decimal digits, or quote it where text is due."
@@ -494,7 +498,7 @@ IN_A_FILE = [
     (
         "schemaVersion unknown",
         case_file("schemaVersion: 2\nsuite: s\n"),
-        (1, "$.schemaVersion", "1", "the number 2", "The value is not known; use one that is expected."),
+        (1, "$.schemaVersion", "1", "the number 2", UNKNOWN_VERSION),
     ),
     (
         "schemaVersion true is not 1",

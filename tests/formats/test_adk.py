@@ -103,7 +103,7 @@ def test_the_calls_of_a_real_session(read_shared: Read) -> None:
 
 
 # Case id, trace id, trial, question, answer's tail, tools.
-RESULTS = {
+RESULTS: dict[str, list[tuple[Any, ...]]] = {
     "trpc__double_encoded.evalset_result.json": [
         ("calc_add", "74252944-b1a7-4c17-8f39-4a5809395d1d", None, "calc add 2 3", "is **5**.", ["calculator"]),
         ("calc_multiply", "6393fabd-ab50-49b7-8656-59fcb0a29758", None, "calc multiply 6 7", "= 42", ["calculator"]),

@@ -67,7 +67,7 @@ def test_a_real_recorded_answer(name: str, read_shared: Read) -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "name"),
+    "document, name",
     [
         pytest.param(conversation("why?", [USE], [result(content="x")]), "anthropic", id="tool blocks"),
         pytest.param(conversation("why?", [USE])["messages"], "anthropic", id="a list of messages"),
@@ -84,7 +84,7 @@ def test_what_is_recognised(document: Any, name: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "call"),
+    "given, call",
     [
         pytest.param({"content": "x"}, ToolInvocation(resultSummary="x"), id="nothing said of success"),
         pytest.param(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import Fault
@@ -199,6 +199,7 @@ def test_a_trajectory_without_steps_holds_no_run() -> None:
     assert row.fault.path == "$.steps"
 
 
+@settings(deadline=None)
 @given(st.integers(1, 90))
 def test_sub_agents_are_always_read_as_deep_as_documents_go(depth: int) -> None:
     nested = trajectory(ANSWER)

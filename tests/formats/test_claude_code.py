@@ -18,7 +18,7 @@ SCOUT = "claude_code/meridianlabs-ai__inspect_scout__"
 # Read from the files by eye: question, answer's head and tail, tools, input, output and all tokens, milliseconds.
 REAL: dict[str, list[tuple[Any, ...]]] = {
     f"{SCOUT}agent_session.jsonl": [
-        ("Explore the codebase structure", "Based on the exploration", "- Contains documentation", ["Task"], 300, 80, 380, 7000.0)
+        ("Explore the codebase structure", "Based on the", "- Contains documentation", ["Task"], 300, 80, 380, 7000.0)
     ],
     f"{SCOUT}compaction_session.jsonl": [
         ("Start a long conversation", "Based on the summary", "like to continue with?", [], 180, 40, 220, 1803000.0)
@@ -158,7 +158,7 @@ def test_a_file_of_a_sub_agent_alone_is_its_own_conversation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "success", "error"),
+    "said, success, error",
     [
         pytest.param({}, None, None, id="nothing"),
         pytest.param({"is_error": False}, True, None, id="explicitly no error"),
@@ -220,7 +220,7 @@ def test_a_run_that_ended_with_an_error_has_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "recognised"),
+    "document, recognised",
     [
         pytest.param({"type": "summary", "summary": "x", "leafUuid": "u"}, True, id="summary"),
         pytest.param({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}, True, id="snapshot"),

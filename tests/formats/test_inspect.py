@@ -85,7 +85,7 @@ POPULARITY = {
 
 
 def usage_of(trace: Trace) -> tuple[int | None, ...] | None:
-    return trace.usage and (trace.usage.inputTokens, trace.usage.outputTokens, trace.usage.totalTokens)
+    return (trace.usage.inputTokens, trace.usage.outputTokens, trace.usage.totalTokens) if trace.usage else None
 
 
 def test_a_real_archive_gives_every_sample(read_shared: Read) -> None:
@@ -368,7 +368,7 @@ def test_an_unfinished_archive_is_read_with_a_warning() -> None:
     assert (second.warned, second.trace.model) == ((), "openai/m")
 
 
-def test_of_two_entries_of_one_name_the_later_is_read(recwarn: pytest.WarningsRecorder) -> None:
+def test_of_two_entries_of_one_name_the_later_is_read() -> None:
     name = "samples/7_epoch_1.json"
     with pytest.warns(UserWarning, match="Duplicate name"):
         data = archive(HEADER, (name, sample(output=output("old"))), (name, sample(output=output("new"))))
@@ -447,6 +447,29 @@ def test_entries_that_share_their_bytes_are_refused() -> None:
     [bad] = read_bytes(data[:directory] + entries * count + end)
     assert isinstance(bad, Unreadable)
     assert "packed bytes" in bad.fault.message
+
+
+def test_packed_bytes_that_are_damaged_are_refused() -> None:
+    deflated = bytearray(archive(HEADER, ("samples/1_epoch_1.json", sample())))
+    name = deflated.index(b"samples/1_epoch_1.json")
+    deflated[name + 22 : name + 30] = b"\xff" * 8
+    stored = archive(HEADER, ("samples/1_epoch_1.json", sample()), compression=zipfile.ZIP_STORED)
+    zstd = bytearray(_as_zstd(stored))
+    name = zstd.index(b"samples/1_epoch_1.json")
+    zstd[name + 22 : name + 30] = b"\xff" * 8
+    for data in (deflated, zstd):
+        [bad] = read_bytes(bytes(data))
+        assert isinstance(bad, Unreadable)
+        assert "samples/1_epoch_1.json" in bad.fault.message
+
+
+def test_an_entry_that_is_not_where_the_directory_says_is_refused() -> None:
+    data = bytearray(archive(HEADER, ("samples/1_epoch_1.json", sample())))
+    central = data.index(b"PK\1\2", data.index(b"PK\1\2") + 1)
+    data[central + 42 : central + 46] = struct.pack("<L", 7)
+    [bad] = read_bytes(bytes(data))
+    assert isinstance(bad, Unreadable)
+    assert "its header is not where it should be" in bad.fault.message
 
 
 def test_an_entry_that_is_longer_than_it_says_is_refused() -> None:

@@ -43,7 +43,7 @@ def time(millisecond: int) -> str:
 
 
 def span(
-    span_id: str, start: int, end: int | None, data: dict[str, Any], parent: str | None = None, error: Any = None
+    span_id: str, start: int, end: int | None, data: dict[str, Any], parent: str | None = None, *, error: Any = None
 ) -> dict[str, Any]:
     return {
         "object": "trace.span",

@@ -29,7 +29,7 @@ def said(text: str, role: str = "assistant") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("document", "recognised"),
+    "document, recognised",
     [
         pytest.param([USER, CALL, OUTPUT, said("x")], True, id="items"),
         pytest.param([USER, said("x")], False, id="messages only read the same as chat messages"),
@@ -76,7 +76,7 @@ def test_usage_and_times_of_a_response() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "call"),
+    "item, call",
     [
         pytest.param(
             {"type": "custom_tool_call", "call_id": "c", "name": "sql", "input": "select 1"},

@@ -201,6 +201,12 @@ def test_each_figure_is_summed_by_itself() -> None:
     assert tree.usage(lambda each: stated[each.name]) == Usage(inputTokens=7, totalTokens=9, costUsd=0.3)
 
 
+def test_costs_add_up_as_they_are_written() -> None:
+    stated = {"a": Usage(costUsd=0.1), "b": Usage(costUsd=0.2)}
+    tree = grow([span("a", kind="llm"), span("b", kind="llm")])
+    assert tree.usage(lambda each: stated[each.name]) == Usage(costUsd=0.3)
+
+
 def test_a_sum_beyond_all_numbers_is_unknown() -> None:
     tree = grow([span("a", kind="llm"), span("b", kind="llm")])
     usage = tree.usage(lambda _: Usage(inputTokens=2**63 - 1, outputTokens=1))

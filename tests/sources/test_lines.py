@@ -105,7 +105,7 @@ def test_a_broken_region_says_where_it_broke() -> None:
     [row, _] = cut(b'{\n  "x": [1\n  oops\n}\n{}')
     assert isinstance(row, Unreadable)
     assert row.fault.message == (
-        "what begins here never becomes a whole object: `oops` cannot stand in line 3; correct or remove it"
+        "what begins here never becomes a whole object: `oops` cannot stand in its line 3; correct or remove it"
     )
 
 

@@ -1,0 +1,1 @@
+"""The HTML report: one self-contained file, made of these pieces and the assets beside them."""

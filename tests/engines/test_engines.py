@@ -1,0 +1,174 @@
+"""Engines: the same results wherever shards run, and whatever happens to the workers."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+
+from benchmarks.generate import write
+from pipeline.cases.load import load_suite
+from pipeline.engines.base import Done, Engine, Failed, Task, encode_job, work
+from pipeline.engines.choose import Execution, choose, results_folder
+from pipeline.engines.collect import judge_shards
+from pipeline.engines.dask import DaskEngine
+from pipeline.engines.local import LocalEngine
+from pipeline.errors import InputError, UsageError
+from pipeline.judge import all_checks
+from pipeline.judging import Job, Judging, Partial
+from pipeline.noted import Noted
+from pipeline.run import Options, prepare, run
+from pipeline.snapshot.merge import merge
+from pipeline.snapshot.store import RowStore
+from pipeline.sources.files import find_inputs
+from pipeline.sources.shards import Shard, cut
+from tests.engines import workers
+
+SHARDS = 6
+
+
+def dask_engine(jobs: int, task: Task = work) -> Engine:
+    pytest.importorskip("distributed", reason="the cluster extra is not installed")
+    return DaskEngine(jobs, task=task)
+
+
+def local_engine(jobs: int, task: Task = work) -> Engine:
+    return LocalEngine(jobs, task)
+
+
+ENGINES = pytest.mark.parametrize(
+    "engine", [pytest.param(local_engine, id="local"), pytest.param(dask_engine, id="dask")]
+)
+Make = Callable[..., Engine]
+
+
+@pytest.fixture(scope="module")
+def input_(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("input")
+    write(folder, 60, cases=7, calls=4)
+    return folder
+
+
+@pytest.fixture
+def judging(input_: Path) -> Judging:
+    suite = load_suite([str(input_ / "cases.json")], known_checks=all_checks().names)
+    return Judging(Job(suite=suite, selected=tuple(case.id for case in suite.cases)))
+
+
+@pytest.fixture
+def shards(input_: Path) -> list[Shard]:
+    lines = input_ / "traces.jsonl"
+    found = cut(find_inputs([str(lines)]).files, shard_bytes=lines.stat().st_size // SHARDS)
+    assert len(found) == SHARDS
+    return found
+
+
+def results(judging: Judging, shards: list[Shard], engine: Engine | None, folder: Path) -> tuple[pl.DataFrame, bytes]:
+    folder.mkdir()
+    store, noted = RowStore(folder), Noted()
+    offsets = judge_shards(judging, shards, engine, store, noted, folder)
+    order = merge(store.keys(offsets)).rows
+    return pl.concat(list(store.in_order(order))), msgspec.json.encode(noted, order="sorted")
+
+
+@ENGINES
+def test_an_engine_gives_what_one_process_gives(
+    engine: Make, judging: Judging, shards: list[Shard], tmp_path: Path
+) -> None:
+    rows, noted = results(judging, shards, None, tmp_path / "alone")
+    their_rows, their_noted = results(judging, shards, engine(2), tmp_path / "engine")
+    assert rows.height == 60
+    assert their_rows.equals(rows)
+    assert their_noted == noted
+
+
+@ENGINES
+def test_a_worker_killed_in_mid_run_costs_nothing(
+    engine: Make, judging: Judging, shards: list[Shard], tmp_path: Path
+) -> None:
+    rows, _ = results(judging, shards, None, tmp_path / "alone")
+    their_rows, _ = results(judging, shards, engine(2, workers.kill_once), tmp_path / "engine")
+    assert (tmp_path / "engine" / "killed-once").exists()
+    assert their_rows.equals(rows)
+
+
+@ENGINES
+def test_a_shard_that_raises_is_named_and_the_others_are_finished(
+    engine: Make, judging: Judging, shards: list[Shard], tmp_path: Path
+) -> None:
+    found = list(engine(2, workers.raise_on_one).run(judging.job, shards, tmp_path))
+    [failed] = [one for one in found if isinstance(one, Failed)]
+    assert failed.shard.number == 1
+    assert failed.reason == "ValueError: planted"
+    assert sorted(one.partial.number for one in found if isinstance(one, Done)) == [0, 2, 3, 4, 5]
+
+
+@ENGINES
+def test_a_shard_that_kills_every_worker_fails_alone(
+    engine: Make, judging: Judging, shards: list[Shard], tmp_path: Path
+) -> None:
+    found = list(engine(2, workers.kill_always).run(judging.job, shards, tmp_path))
+    [failed] = [one for one in found if isinstance(one, Failed)]
+    assert failed.shard.number == 1
+    assert "worker process" in failed.reason
+    assert (tmp_path / "killed-always").read_text() == "killed\nkilled\n"
+    assert sorted(one.partial.number for one in found if isinstance(one, Done)) == [0, 2, 3, 4, 5]
+
+
+def test_resume_skips_what_is_finished_and_gives_the_same(input_: Path, tmp_path: Path) -> None:
+    options = Options(cases=(str(input_ / "cases.json"),), traces=(str(input_ / "traces.jsonl"),))
+    whole = run(options, out=tmp_path / "whole")
+    suite, selected, inputs = prepare(options)
+    shards = cut(inputs.files)
+    job = Job(suite=suite, selected=tuple(case.id for case in selected))
+    # A run that breaks off after its first shard leaves its folder.
+    with pytest.raises(KeyboardInterrupt), results_folder(job, shards, tmp_path / "again", resume=False) as folder:
+        work(encode_job(job), shards[0], str(folder))
+        raise KeyboardInterrupt
+    # Marked, so that it shows whether it was used or made again.
+    receipt = folder / "shard-0000000.json"
+    partial = msgspec.json.decode(receipt.read_bytes(), type=Partial)
+    partial.noted.unmatched_count = 77
+    receipt.write_bytes(msgspec.json.encode(partial))
+    resumed = run(options, out=tmp_path / "again", execution=Execution(jobs=2, resume=True))
+    assert resumed.report.summary.unmatched_traces == 77
+    assert resumed.snapshot.rows.collect().equals(whole.snapshot.rows.collect())
+    assert not (tmp_path / "again" / ".shards").exists()
+
+
+def test_without_resume_what_is_left_is_swept(input_: Path, tmp_path: Path) -> None:
+    left = tmp_path / "out" / ".shards" / "0123" / "shard-0000000.json"
+    left.parent.mkdir(parents=True)
+    left.write_text("{}")
+    options = Options(cases=(str(input_ / "cases.json"),), traces=(str(input_ / "traces.jsonl"),))
+    suite, selected, inputs = prepare(options)
+    job = Job(suite=suite, selected=tuple(case.id for case in selected))
+    with results_folder(job, cut(inputs.files), tmp_path / "out", resume=False):
+        assert not left.exists()
+    assert not (tmp_path / "out" / ".shards").exists()
+
+
+@pytest.mark.parametrize(
+    "execution, message",
+    [
+        (Execution(jobs=0), "--jobs 0 leaves nobody to do the work"),
+        (Execution(engine="ray"), "--engine does not take 'ray'"),
+        (Execution(address="tcp://a:1"), "--address is of a Dask scheduler"),
+    ],
+)
+def test_an_execution_that_makes_no_sense_is_refused(execution: Execution, message: str, shards: list[Shard]) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        choose(shards, execution)
+
+
+def test_a_small_input_needs_no_pool(shards: list[Shard]) -> None:
+    assert choose(shards, Execution(jobs=None)) is None
+    assert choose(shards, Execution(jobs=1)) is None
+    assert isinstance(choose(shards, Execution(jobs=2)), LocalEngine)
+
+
+def test_a_run_with_a_shard_lost_is_no_run(judging: Judging, shards: list[Shard], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"1 of 6 shards could not be judged: shard 1 \(traces.jsonl, bytes"):
+        results(judging, shards, LocalEngine(2, workers.raise_on_one), tmp_path / "engine")

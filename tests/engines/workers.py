@@ -1,0 +1,33 @@
+"""Stand-ins for the task of a worker; in a module of their own, as worker processes import them by name."""
+
+import os
+import signal
+from pathlib import Path
+
+from pipeline.engines.base import Done, work
+from pipeline.sources.shards import Shard
+
+
+def kill_once(job: bytes, shard: Shard, folder: str) -> Done:
+    """The worker of shard 1 is killed the first time."""
+    mark = Path(folder) / "killed-once"
+    if shard.number == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return work(job, shard, folder)
+
+
+def kill_always(job: bytes, shard: Shard, folder: str) -> Done:
+    """Whatever worker takes shard 1 is killed."""
+    if shard.number == 1:
+        with (Path(folder) / "killed-always").open("a") as log:
+            log.write("killed\n")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return work(job, shard, folder)
+
+
+def raise_on_one(job: bytes, shard: Shard, folder: str) -> Done:
+    """Shard 1 raises."""
+    if shard.number == 1:
+        raise ValueError("planted")
+    return work(job, shard, folder)
