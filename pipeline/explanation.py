@@ -19,13 +19,15 @@ from pipeline.cases.words import suggest
 from pipeline.diff import Diff, DiffItem
 from pipeline.errors import SnapshotError, UsageError, quote
 from pipeline.places import Original, Placed, Span, merged, search_pattern
-from pipeline.snapshot.files import Snapshot, reading
+from pipeline.snapshot.files import ROW_GROUP_ROWS, Snapshot, reading
 
 # What one trace may put in front of a reader; what is left out is counted.
 ANSWER_CHARACTERS: Final = 50_000
 TEXT_CHARACTERS: Final = 10_000
 MOST_ENTRIES: Final = 200
 BATCH_ROWS: Final = 512
+# A row group of the file: less than one cannot be read.
+READ_ROWS: Final = ROW_GROUP_ROWS
 
 Status = Literal["passed", "failed", "error", "not_run"]
 Mark = Literal["", "found", "degraded", "forbidden", "leak"]
@@ -316,7 +318,10 @@ def explain(
         (shown,) = case_results(rows)["shown_trial"].to_list()
     if trial is not None or trace_id is not None:
         shown = chosen["trial"][0]
-    (explained,) = _explained(snapshot, rows, rows.filter(pl.col("trial").eq_missing(pl.lit(shown))), against)
+    wanted_row = pl.DataFrame(
+        {"case_id": [case_id], "trial": [shown]}, schema={"case_id": pl.String, "trial": pl.UInt32}
+    )
+    (explained,) = _explained(snapshot, rows, wanted_row, against)
     return explained
 
 
@@ -354,27 +359,21 @@ def explanations(
     Raises:
         SnapshotError: the rows of the snapshot are damaged.
     """
-    rows = snapshot.rows
-    if wanted is not None:
-        rows = rows.join(wanted.lazy(), on=["case_id", "trial"], how="semi", nulls_equal=True, maintain_order="left")
-    yield from _explained(snapshot, snapshot.rows, rows, against)
+    yield from _explained(snapshot, snapshot.rows, wanted, against)
 
 
 def _explained(
-    snapshot: Snapshot, rows: pl.LazyFrame, wanted: pl.LazyFrame, against: Diff | None
+    snapshot: Snapshot, rows: pl.LazyFrame, wanted: pl.DataFrame | None, against: Diff | None
 ) -> Iterator[Explanation]:
     """Explain the wanted ones of some rows, which are all those of their cases."""
     with reading(snapshot):
         results = {row["case_id"]: row for row in case_results(rows).iter_rows(named=True)}
         trials = _trials(rows)
-        count = wanted.select(pl.len()).collect().item()
     changes: dict[str, list[DiffItem]] = {}
     for item in against.items if against is not None else ():
         if item.case_id is not None:
             changes.setdefault(item.case_id, []).append(item)
-    for offset in range(0, count, BATCH_ROWS):
-        with reading(snapshot):
-            batch = wanted.slice(offset, BATCH_ROWS).collect()
+    for batch in _batches(snapshot, rows, wanted):
         for row in _rows(batch, snapshot):
             case_id = row.case_id
             yield row.explained(
@@ -386,6 +385,20 @@ def _explained(
                 baseline=None if against is None else against.baseline.source,
                 changes=tuple(changes.get(case_id, ())),
             )
+
+
+def _batches(snapshot: Snapshot, rows: pl.LazyFrame, wanted: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
+    """The wanted rows, a few at a time; of the file, only the stretches are read in which there are some."""
+    with reading(snapshot):
+        keys = rows.select("case_id", "trial").with_row_index("place").collect()
+    if wanted is not None:
+        keys = keys.join(wanted, on=["case_id", "trial"], how="semi", nulls_equal=True, maintain_order="left")
+    stretches = keys.select("place", stretch=pl.col("place") // READ_ROWS)
+    for (stretch,), places in stretches.partition_by("stretch", as_dict=True, maintain_order=True).items():
+        start = int(stretch) * READ_ROWS
+        with reading(snapshot):
+            read = rows.slice(start, READ_ROWS).collect()
+        yield from read[places["place"] - start].iter_slices(BATCH_ROWS)
 
 
 def _rows(batch: pl.DataFrame, snapshot: Snapshot) -> list["_Row"]:

@@ -200,7 +200,7 @@ def run(
         with ExitStack() as until_written:
             folder = Path(scratch)
             if engine is not None and out is not None:
-                kept = results_folder(judging.job, shards, out, resume=execution.resume)
+                kept = results_folder(judging.job, shards, out, tool_version=__version__, resume=execution.resume)
                 folder = until_written.enter_context(kept)
             offsets = judge_shards(judging, shards, engine, store, noted, folder, told)
             missing = not_run_rows(_not_run(selected, noted, inputs), judging.suite_frames.cases)
@@ -223,6 +223,7 @@ def run(
         strict_faults=_strict_faults(view.report) if options.strict else (),
     )
     if out is not None:
+        _sweep(out)
         write_reports(view, out, writers)
         _write_run_json(finished, out, started)
     return finished
@@ -353,6 +354,14 @@ def write_reports(view: View, out: Path, writers: Sequence[Writer]) -> list[Path
         OutputError: the folder cannot be written to.
     """
     return [write_file(out / writer.file, writer.render(view)) for writer in writers]
+
+
+def _sweep(out: Path) -> None:
+    """Remove what an earlier run may have left that this one does not write: an old diff or page would mislead."""
+    for writer in all_writers():
+        for name in (writer.file, writer.diff_file):
+            if name:
+                (out / name).unlink(missing_ok=True)
 
 
 def _write_run_json(finished: Run, out: Path, started: float) -> None:

@@ -3,7 +3,7 @@
 import inspect
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import errors
@@ -62,6 +62,7 @@ def test_quoted_text(text: str, expected: str) -> None:
     assert excerpt(text) == expected
 
 
+@settings(deadline=None)
 @given(st.text(), st.integers(0, 50))
 def test_quoted_text_is_printable_and_bounded(text: str, limit: int) -> None:
     shown = quote(text, limit)

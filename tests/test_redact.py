@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pipeline
@@ -385,6 +385,7 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_a_redacted_document_is_a_document_without_a_match(value: Json) -> None:
     text = redact_json(json.dumps(value), PATTERNS)
@@ -392,6 +393,7 @@ def test_a_redacted_document_is_a_document_without_a_match(value: Json) -> None:
     assert [leaf for leaf in leaves for pattern in PATTERNS if re.search(pattern, leaf)] == []
 
 
+@settings(deadline=None)
 @given(VALUES, st.integers(0, 2))
 def test_no_match_survives_however_it_is_written(value: Json, levels: int) -> None:
     text = json.dumps(value)

@@ -454,7 +454,7 @@ def test_the_rows_in_memory_are_those_of_the_file(evaluate: Evaluate, tmp_path: 
     inside, written = evaluate(["a", "b", "c"], files), evaluate(["a", "b", "c"], files, out=tmp_path / "out")
     assert inside.snapshot.rows.collect().equals(written.snapshot.rows.collect())
     assert inside.snapshot.info == written.snapshot.info
-    assert inside.view == written.view
+    assert (inside.report, inside.view.details) == (written.report, written.view.details)
 
 
 def test_files_that_are_no_traces_are_counted(evaluate: Evaluate) -> None:
@@ -463,7 +463,7 @@ def test_files_that_are_no_traces_are_counted(evaluate: Evaluate) -> None:
 
 
 def test_an_unknown_output_format_is_refused(evaluate: Evaluate) -> None:
-    with pytest.raises(UsageError, match="unknown report format 'jsn'\ndid you mean json"):
+    with pytest.raises(UsageError, match=r"'jsn'.*\ndid you mean json\?"):
         evaluate(["a"], {}, formats=["jsn"])
 
 

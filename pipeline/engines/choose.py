@@ -10,7 +10,6 @@ from typing import Final
 
 import msgspec
 
-from pipeline import __version__
 from pipeline.engines.base import Engine, encode_job
 from pipeline.errors import OutputError, UsageError
 from pipeline.judging import Job
@@ -73,20 +72,23 @@ def choose(shards: Sequence[Shard], execution: Execution) -> Engine | None:
 
 
 @contextmanager
-def results_folder(job: Job, shards: Sequence[Shard], out: Path, *, resume: bool) -> Iterator[Path]:
+def results_folder(
+    job: Job, shards: Sequence[Shard], out: Path, *, tool_version: str = "", resume: bool = False
+) -> Iterator[Path]:
     """A folder for the results of shards, kept if the run does not come to its end, for the next one to go on from.
 
     Args:
         job: what the shards have in common.
         shards: the slices of the input.
         out: folder of the run's outputs.
+        tool_version: another version may judge otherwise, so its results are of no use.
         resume: keep what an earlier run of the same job and shards has left; else it is swept.
 
     Raises:
         OutputError: the folder cannot be made.
     """
     base = out / SHARD_RESULTS
-    folder = base / _key(job, shards)
+    folder = base / _key(job, shards, tool_version)
     try:
         for left in base.iterdir() if base.is_dir() else ():
             if left != folder or not resume:
@@ -98,9 +100,9 @@ def results_folder(job: Job, shards: Sequence[Shard], out: Path, *, resume: bool
     shutil.rmtree(base)
 
 
-def _key(job: Job, shards: Sequence[Shard]) -> str:
+def _key(job: Job, shards: Sequence[Shard], tool_version: str) -> str:
     """What must be the same for a result to be of use: the tool, the cases, and the input as it is now."""
-    digest = sha256(__version__.encode())
+    digest = sha256(tool_version.encode())
     digest.update(encode_job(job))
     digest.update(msgspec.json.encode(shards))
     for shard in shards:

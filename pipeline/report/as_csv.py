@@ -1,17 +1,16 @@
 """`cases.csv`: one row per case, for a spreadsheet.
 
 RFC 4180: commas, CRLF, quotes doubled. It begins with a byte-order mark, without which Excel does not read UTF-8, and
-every text stands in quotes. For programs there are `report.json` and `snapshot.parquet`, which lose nothing.
+every text stands in quotes; an unknown figure is an empty cell without them. For programs there are `report.json` and
+`snapshot.parquet`, which lose nothing.
 
 A spreadsheet runs a cell that begins like a formula, and a trace may say anything. So such a cell gets an apostrophe in
 front, which spreadsheets take for "this is text". What follows a semicolon gets one too: where the comma is the decimal
-point, spreadsheets cut a row there.
+point, spreadsheets cut a row there, and quotes in front of it are no protection.
 """
 
-import csv
 import re
-from collections.abc import Sequence
-from io import StringIO
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pipeline.report.base import Writer
@@ -31,32 +30,42 @@ COLUMNS: Final = (
 )
 
 # The full-width forms count: some spreadsheets normalise them before they look.
-_FORMULA: Final = re.compile(r"(^|;\s*)(?=[=+\-@＝＋－＠])")
+_FORMULA: Final = re.compile(r"((?:^|;)[\s\"]*)(?=[=+\-@＝＋－＠])")
 
 Value = str | float | bool | Sequence[str] | None
 
 
 def render(view: View) -> bytes:
     """The cases as CSV, UTF-8 with a byte-order mark."""
-    written = StringIO()
-    rows = csv.writer(written, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
-    rows.writerow(COLUMNS)
-    rows.writerows([cell(value) for value in _row(view, case)] for case in view.report.cases)
-    return (BYTE_ORDER_MARK + written.getvalue()).encode()
+    rows = [COLUMNS, *(_row(view, case) for case in view.report.cases)]
+    return (BYTE_ORDER_MARK + "".join(_line(row) for row in rows)).encode()
 
 
-def cell(value: Value) -> str | float:
-    r"""A value as a spreadsheet may have it: a number as it is, a text that is no formula, nothing for None.
+def _line(row: Iterable[Value]) -> str:
+    return ",".join(cell(value) for value in row) + "\r\n"
 
-    >>> cell('=HYPERLINK("https://example.com")'), cell(["a", "-b"]), cell(True), cell(0.5), cell(None)
-    ('\'=HYPERLINK("https://example.com")', "a; '-b", 'true', 0.5, '')
+
+def cell(value: Value) -> str:
+    """A value as it is written: a number as it is, a text in quotes and no formula, nothing for None.
+
+    >>> print(cell('=HYPERLINK("x")'), cell(["a", "-b"]), cell(True), cell(0.5), cell(None), sep=",")
+    "'=HYPERLINK(""x"")","a; '-b",true,0.5,
     """
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return value
+        return str(value)
+    return '"' + text_cell(value).replace('"', '""') + '"'
+
+
+def text_cell(value: str | Sequence[str]) -> str:
+    """A text, or a list of them, on one line and no formula.
+
+    >>> print(text_cell("=1+1"), text_cell(["a", "-b"]))
+    '=1+1 a; '-b
+    """
     text = visible(value if isinstance(value, str) else "; ".join(value), CELL_CHARACTERS)
     # What was escaped is longer than before.
     return _FORMULA.sub(r"\1'", text)[:CELL_CHARACTERS]

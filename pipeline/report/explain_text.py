@@ -132,7 +132,10 @@ class _Page:
             mark, style = _SEVERITY[item.severity]
             what = item.tool or item.check
             head = f"{item.kind} {_shown(what, NAME_CHARACTERS)}" if what else item.kind
-            self._line(Text.assemble((f"{mark} {item.severity}: ", style), f"{head}: ", _shown(words.change_words(item))), indent=2)
+            self._line(
+                Text.assemble((f"{mark} {item.severity}: ", style), f"{head}: ", _shown(words.change_words(item))),
+                indent=2,
+            )
         if not it.changes:
             self._line(Text("nothing changed in this case"), indent=2)
 

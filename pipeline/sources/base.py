@@ -270,6 +270,8 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
         fields: for each native field that it fills (such as `finalAnswer`, `toolInvocations[].arguments`), where
             from: a path in the format's own words.
         by_record: whether each document is a trace of its own, so that a large line file may be read in slices.
+        owns: given the first bytes of a file of such an ending that a folder holds, whether it is one of this format's;
+            others are skipped there like any other file.
         endings: endings of files that are no JSON, such as `.csv`; one of them is given to `read` whole, as one
             document of raw bytes, and needs no recognising.
     """
@@ -281,6 +283,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     recognised_by: str = ""
     fields: dict[str, str] = {}
     by_record: bool = False
+    owns: Callable[[bytes], bool] | None = None
     endings: tuple[str, ...] = ()
 
 

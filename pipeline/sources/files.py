@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from pipeline.errors import UsageError
-from pipeline.sources.formats import own_endings
+from pipeline.sources.formats import formats, own_endings
 
 STDIN: Final = "-"
 NO_ROOT: Final = -1
@@ -20,6 +20,8 @@ Kind = Literal["json", "lines", "raw"]
 
 _KINDS: Final[dict[str, Kind]] = {".json": "json", ".jsonl": "lines", ".ndjson": "lines"}
 _COMPRESSIONS: Final = {".gz": "gz", ".zst": "zst"}
+# So much of a file tells whose it is.
+_HEAD_BYTES: Final = 4096
 ENDINGS: Final = ".json, .jsonl or .ndjson, plain or followed by .gz or .zst"
 
 
@@ -180,7 +182,7 @@ class _Search:
         for path in files:
             name = os.path.relpath(path, top)
             kind = kind_of(name)
-            if kind is None:
+            if kind is None or (kind[0] == "raw" and not _is_owned(path, kind[1])):
                 self._skipped.add(path)
             elif path not in self._seen:
                 taken.append(self._file(path, name, root, kind))
@@ -250,6 +252,19 @@ class _Search:
         file = InputFile(path=path, name=_shown(name), root=root, kind=kind[0], compression=kind[1])
         self._seen[os.path.realpath(path)] = file.name
         return file
+
+
+def _is_owned(path: str, compression: str) -> bool:
+    """Whether a file of an ending that some format owns is one of its own, and not just any `.csv`."""
+    if compression:
+        return True
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a path with surrogates for bytes that are no UTF-8
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        # Reading will say what is wrong with it.
+        return True
+    return any(entry.owns is None or entry.owns(head) for entry in formats() if path.lower().endswith(entry.endings))
 
 
 def _shown(path: str) -> str:

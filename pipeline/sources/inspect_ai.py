@@ -446,4 +446,5 @@ FORMAT = Format(
     },
     by_record=True,
     endings=(".eval",),
+    owns=lambda head: head.startswith(b"PK"),
 )

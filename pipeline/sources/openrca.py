@@ -193,4 +193,5 @@ FORMAT = Format(
     },
     by_record=True,
     endings=(_ENDING,),
+    owns=lambda head: _ANSWER.encode() in head.partition(b"\n")[0],
 )

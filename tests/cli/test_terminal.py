@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -236,6 +236,7 @@ def test_the_first_word_is_what_the_gate_says(
     assert (code, printed[:4], said) == (int("gate:" in complaints), first, complaints)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_printable_text_is_one_line_without_escapes(text: str) -> None:
     shown = printable(text)

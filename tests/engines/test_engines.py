@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from benchmarks.generate import write
+from pipeline import __version__
 from pipeline.cases.load import load_suite
 from pipeline.engines.base import Done, Engine, Failed, Task, encode_job, work
 from pipeline.engines.choose import Execution, choose, results_folder
@@ -117,16 +118,22 @@ def test_a_shard_that_kills_every_worker_fails_alone(
     assert sorted(one.partial.number for one in found if isinstance(one, Done)) == [0, 2, 3, 4, 5]
 
 
+def broken_off(job: Job, shards: list[Shard], out: Path) -> None:
+    """A run that breaks off after its first shard: it leaves its folder."""
+    with results_folder(job, shards, out, tool_version=__version__) as folder:
+        work(encode_job(job), shards[0], str(folder))
+        raise KeyboardInterrupt
+
+
 def test_resume_skips_what_is_finished_and_gives_the_same(input_: Path, tmp_path: Path) -> None:
     options = Options(cases=(str(input_ / "cases.json"),), traces=(str(input_ / "traces.jsonl"),))
     whole = run(options, out=tmp_path / "whole")
     suite, selected, inputs = prepare(options)
     shards = cut(inputs.files)
     job = Job(suite=suite, selected=tuple(case.id for case in selected))
-    # A run that breaks off after its first shard leaves its folder.
-    with pytest.raises(KeyboardInterrupt), results_folder(job, shards, tmp_path / "again", resume=False) as folder:
-        work(encode_job(job), shards[0], str(folder))
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        broken_off(job, shards, tmp_path / "again")
+    [folder] = (tmp_path / "again" / ".shards").iterdir()
     # Marked, so that it shows whether it was used or made again.
     receipt = folder / "shard-0000000.json"
     partial = msgspec.json.decode(receipt.read_bytes(), type=Partial)
@@ -145,7 +152,7 @@ def test_without_resume_what_is_left_is_swept(input_: Path, tmp_path: Path) -> N
     options = Options(cases=(str(input_ / "cases.json"),), traces=(str(input_ / "traces.jsonl"),))
     suite, selected, inputs = prepare(options)
     job = Job(suite=suite, selected=tuple(case.id for case in selected))
-    with results_folder(job, cut(inputs.files), tmp_path / "out", resume=False):
+    with results_folder(job, cut(inputs.files), tmp_path / "out"):
         assert not left.exists()
     assert not (tmp_path / "out" / ".shards").exists()
 

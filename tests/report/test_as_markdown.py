@@ -138,7 +138,7 @@ PIECES = [
 HOSTILE = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join).filter(lambda text: text.strip())
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(texts=st.lists(HOSTILE, min_size=1, max_size=9))
 def test_no_text_changes_the_shape_of_the_page(golden_run: pipeline.Run, texts: list[str]) -> None:
     def shape(view: View) -> list[tuple[str, str]]:

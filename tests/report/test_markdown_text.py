@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -79,6 +79,7 @@ def words(markdown: str) -> str:
 
 
 @pytest.mark.parametrize("place", PLACES)
+@settings(deadline=None)
 @given(text=HOSTILE.filter(visible))
 @example(text="a|b")
 @example(text="\\|")
@@ -95,6 +96,7 @@ def test_text_reads_as_it_is_and_is_nothing_else(place: str, text: str) -> None:
         assert words(shown).replace(JOINER, "") == expected
 
 
+@settings(deadline=None)
 @given(HOSTILE)
 def test_visible_text_is_one_printable_line(text: str) -> None:
     shown = visible(text)
@@ -102,6 +104,7 @@ def test_visible_text_is_one_printable_line(text: str) -> None:
     assert shown == " ".join(shown.split())
 
 
+@settings(deadline=None)
 @given(HOSTILE, st.integers(1, 20))
 def test_visible_text_is_cut_with_a_mark(text: str, limit: int) -> None:
     plain = " ".join(re.sub(r"[^ -~]", "x", text).split())
@@ -109,6 +112,7 @@ def test_visible_text_is_cut_with_a_mark(text: str, limit: int) -> None:
     assert shown == plain if len(plain) <= limit else shown == plain[:limit].rstrip() + "…"
 
 
+@settings(deadline=None)
 @given(HOSTILE)
 def test_code_hosts_find_nothing_to_link(text: str) -> None:
     # They look at the text that readers see, so that no escape helps.
@@ -116,6 +120,7 @@ def test_code_hosts_find_nothing_to_link(text: str) -> None:
     assert re.findall(r"@\w|#\d|\bgh-\d|\w://|www\.|mailto:\w|xmpp:\w", seen, re.IGNORECASE) == []
 
 
+@settings(deadline=None)
 @given(HOSTILE)
 def test_what_is_code_holds_no_joiner(text: str) -> None:
     shown = code(text)
@@ -175,6 +180,7 @@ def test_an_excerpt_says_that_the_answer_goes_on_beyond_what_it_looked_at() -> N
     assert excerpt("x\n" + "\n" * 5000 + "y", 10) == "“x…”"
 
 
+@settings(deadline=None)
 @given(HOSTILE)
 def test_an_excerpt_is_text_and_nothing_else(answer: str) -> None:
     assert shape(f"- answer: {excerpt(answer, 30)}") == shape("- answer: x")

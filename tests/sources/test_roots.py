@@ -248,3 +248,12 @@ def test_a_name_that_is_no_utf8_is_shown_as_valid_text(here: Path) -> None:
 
 def test_no_paths_give_nothing() -> None:
     assert find_inputs([]) == Inputs()
+
+
+def test_a_table_in_a_folder_that_is_no_formats_own_is_skipped_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text("{}")
+    (tmp_path / "budget.csv").write_text("month,amount\n1,2\n")
+    (tmp_path / "results.csv").write_text("instruction,prediction,row_id,task_index\nq,p,0,task_1\n")
+    inputs = find_inputs([str(tmp_path)])
+    assert [file.name for file in inputs.files] == ["results.csv", "t.json"]
+    assert inputs.skipped == 1

@@ -16,8 +16,8 @@ from pipeline.snapshot.files import Snapshot
 BLOCK_BYTES: Final = 512 << 10
 # What the explanations may take: the first ones in full, the next without arguments and results, the rest not at all.
 # Results that did not pass come first.
-FULL_BYTES: Final = 16 << 20
-BRIEF_BYTES: Final = 24 << 20
+FULL_BYTES: Final = 12 << 20
+BRIEF_BYTES: Final = 40 << 20
 MOST_TRIALS: Final = 1_000
 REASON_CHARACTERS: Final = 240
 QUESTION_CHARACTERS: Final = 240
@@ -160,6 +160,9 @@ class _Blocks:
         if self._bytes >= FULL_BYTES:
             plain = _shortened(plain)
             self.brief += 1
+        if explanation.case_id in self.places:
+            # The first one of the case has the list of all.
+            plain.pop("trials", None)
         encoded = msgspec.json.encode(plain)
         place = (explanation.trial or 0, len(self._blocks), len(self._pending))
         self.places.setdefault(explanation.case_id, []).append(place)
@@ -189,9 +192,23 @@ def _plain(explanation: Explanation, checks: dict[str, int]) -> dict[str, Any]:
         plain.pop(key, None)
     for key in ("passed", "skipped"):
         plain[key] = [checks.setdefault(check, len(checks)) for check in plain.get(key, ())]
-    # An id in an item is that of its case.
+    # An id in an item is that of its case, and one in a claim's check that of the claim.
     for item in plain.get("changes", ()):
         item.pop("caseId", None)
+    for claim in plain.get("claims", ()):
+        for check in claim.get("checks", ()):
+            check.pop("claimId", None)
+        claim["tools"] = [[one.get("tool"), one.get("called", False)] for one in claim.get("tools", ())]
+    # What there is much of, without the names of its fields: the script knows their order.
+    plain["keywords"] = [
+        [one["purpose"], one["label"], one.get("found"), one.get("places", 0), one.get("exact", True)]
+        for one in plain.get("keywords", ())
+    ]
+    if plain.get("answer") is not None:
+        plain["answer"] = [
+            [one["text"], one["mark"], *one.get("labels", ())] if "mark" in one else [one["text"]]
+            for one in plain["answer"]
+        ]
     return plain
 
 

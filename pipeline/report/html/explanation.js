@@ -109,7 +109,7 @@ function keywordsPart(it) {
   }
   const roots = keywords.filter((one) => one.purpose === "root-cause");
   const found = roots.filter((one) => one.found).length;
-  const note = roots.length && roots.every((one) => one.found !== undefined) ? found + " of " + roots.length + ", asked for: " + figure(100 * (it.minKeywordCoverage ?? 1)) + " %" : "";
+  const note = roots.length && roots.every((one) => one.found !== null) ? found + " of " + roots.length + ", asked for: " + figure(100 * (it.minKeywordCoverage ?? 1)) + " %" : "";
   return part("Keywords", note, make("ul", { class: "signs" }, rows));
 }
 
@@ -215,10 +215,11 @@ function otherChecksPart(it) {
 }
 
 function trialsPart(one, it) {
-  if ((it.trials || []).length < 2) return null;
+  const trials = explanationOf(one, null).trials || [];
+  if (trials.length < 2) return null;
   const held = new Set(one.places.map(([trial]) => trial));
   return part("Trials", one.passedTrials + " of " + one.trials + " passed",
-    make("ul", { class: "trials" }, it.trials.map((trial) => {
+    make("ul", { class: "trials" }, trials.map((trial) => {
       const name = "trial " + trial.trial;
       const shown = trial.trial === it.trial ? make("b", { "aria-current": "true" }, name) : held.has(trial.trial) ? make("a", { href: address({ case: one.id, trial: String(trial.trial) }) }, name) : name;
       return make("li", {}, statusBadge(trial.status), " ", shown, " ", trial.traceId || "", " ", (trial.failedChecks || []).join(", "));

@@ -27,7 +27,17 @@ function block(number) {
 /** The explanation of a case's trial, of the one shown by default; null where the file holds none. */
 function explanationOf(one, trial) {
   const place = one.places.find(([number]) => number === trial) || (trial === null ? one.places[0] : undefined);
-  return place === undefined ? null : block(place[1])[place[2]];
+  return place === undefined ? null : unpacked(block(place[1])[place[2]]);
+}
+
+/** An explanation with the names of its fields, which the file leaves out where there are many. */
+function unpacked(it) {
+  return {
+    ...it,
+    keywords: it.keywords.map(([purpose, label, found, places, exact]) => ({ purpose, label, found, places, exact })),
+    answer: it.answer && it.answer.map(([text, mark, ...labels]) => ({ text, mark, labels })),
+    claims: (it.claims || []).map((claim) => ({ ...claim, tools: claim.tools.map(([tool, called]) => ({ tool, called })) })),
+  };
 }
 
 /** What the search looks at, made when someone searches. */

@@ -179,7 +179,7 @@ def _changed_case(case_id: str, items: Sequence[DiffItem], entry: CaseEntry | No
     if status is not None:
         now = "absent" if status.current is None else str(status.current)
         change = (
-            f'<span class="change">{_status(str(status.baseline))} <span aria-hidden="true">→</span>'
+            f'<span class="change">{_status(str(status.baseline))} <span aria-hidden="true">→ </span>'
             f'<span class="unseen"> to </span>{_status(now)}</span>'
         )
     checks = [(item.check, item.message) for item in items if item.kind == "check" and item.check is not None]
