@@ -7,15 +7,17 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Stamps: an environment is built once, and again only when what it is made from changes.
 RUNTIME := .venv/runtime.stamp
 TEST := .venv/test.stamp
+CLUSTER := .venv/cluster.stamp
+BENCH := .venv-bench/bench.stamp
 
 # Where a wrong "pass" would be born: every line and branch is tested.
 FULLY_COVERED := pipeline/checks/*,pipeline/text.py,pipeline/judge.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check docs lock clean
+.PHONY: help setup run test check docs bench bench-full lock clean
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: $(RUNTIME) ## build .venv: the pinned, hashed dependencies and this project
 
@@ -39,9 +41,18 @@ check: $(TEST) ## everything that CI asks for: format, lint, types, layers, docs
 docs: $(TEST) ## write the generated pages of docs/ again
 	$(BIN)/python -m tools.docs
 
+# Numbers of traces, such as 1k or 1k,10k. Without them the usual sizes are measured, and the run is recorded.
+SIZES ?= $(BENCH_SIZES)
+
+bench: $(BENCH) $(CLUSTER) ## measure against other tools, and write docs/eval/benchmarks.md; with SIZES=1k quicker, and nothing is written
+	$(BIN)/python -m benchmarks $(if $(SIZES),--sizes $(SIZES),--record)
+
+bench-full: $(BENCH) $(CLUSTER) ## the same with more traces, up to a million: hours
+	$(BIN)/python -m benchmarks --sizes 1k,10k,100k --record
+
 clean: ## remove what the other targets made, but not the results in data/
-	rm -rf .venv build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	find pipeline tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .venv .venv-bench build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find pipeline tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): requirements/build.txt requirements/runtime.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -53,6 +64,17 @@ $(RUNTIME): requirements/build.txt requirements/runtime.txt pyproject.toml
 
 $(TEST): requirements/test.txt $(RUNTIME)
 	$(PIP) install --require-hashes -r requirements/test.txt
+	@touch $@
+
+$(CLUSTER): requirements/cluster.txt $(RUNTIME)
+	$(PIP) install --require-hashes -r requirements/cluster.txt
+	@touch $@
+
+# The tools that the benchmark measures against, in an environment that no other target sees.
+$(BENCH): requirements/bench.txt
+	@test -x $(@D)/bin/pip || $(PYTHON) -m venv --clear $(@D)
+	@echo '*' > $(@D)/.gitignore
+	$(@D)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r requirements/bench.txt
 	@touch $@
 
 # Pins are made from the public index alone: no pip configuration of the machine, and no address in the files.

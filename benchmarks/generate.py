@@ -1,6 +1,6 @@
 """Synthetic traces and their case file, realistic in shape and size, the same for the same seed.
 
-`python -m benchmarks.generate OUT --traces 100000` writes `OUT/cases.yaml` and `OUT/traces.jsonl` (or, with
+`python -m benchmarks.generate OUT --traces 100000` writes `OUT/cases.json` and `OUT/traces.jsonl` (or, with
 `--files`, one `.json` file per trace). Every trace is of one of the cases, in turn. A share of them fails: a required
 tool not called, a flipped verdict, a wrong cause, a leak of protocol, a Gatekeeper conflict.
 """
@@ -11,6 +11,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 TOOLS: Final = (
     "queryMetrics",
@@ -84,30 +86,36 @@ def _case(number: int) -> dict[str, Any]:
     }
 
 
-def traces(
-    count: int,
-    *,
-    cases: int,
-    seed: int = 7,
-    calls: int = 12,
-    chinese: float = 0.3,
-    failing: float = 0.1,
-    result_characters: int = 150,
-) -> Iterator[dict[str, Any]]:
-    """Traces, one after the other.
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
+    """What traces look like.
 
-    Args:
-        count: how many.
+    Attributes:
         cases: how many cases they belong to.
         seed: the same seed gives the same traces.
-        calls: tool calls per trace.
+        calls: tool calls per trace, two or more.
         chinese: share of traces in Chinese.
         failing: share of traces with a planted failure.
-        result_characters: length of a call's result.
+        failures: which failures are planted, each as often as the others.
+        result_characters: length of a call's result, at least.
     """
-    random_ = random.Random(seed)
+
+    cases: int = 50
+    seed: int = 7
+    calls: int = 12
+    chinese: float = 0.3
+    failing: float = 0.1
+    failures: tuple[str, ...] = FAILURES
+    result_characters: int = 150
+
+
+USUAL: Final = Shape()
+
+
+def traces(count: int, shape: Shape = USUAL) -> Iterator[dict[str, Any]]:
+    """So many traces, one after the other; fewer are the beginning of more."""
+    random_ = random.Random(shape.seed)  # noqa: S311 - no secret
     for number in range(count):
-        yield _trace(random_, number, number % cases, calls, chinese, failing, result_characters)
+        yield _trace(random_, number, shape)
 
 
 def _text(random_: random.Random, sentences: tuple[str, ...], characters: int) -> str:
@@ -125,18 +133,11 @@ def _text(random_: random.Random, sentences: tuple[str, ...], characters: int) -
     return "\n".join(parts)
 
 
-def _trace(
-    random_: random.Random,
-    number: int,
-    case: int,
-    calls: int,
-    chinese: float,
-    failing: float,
-    result_characters: int,
-) -> dict[str, Any]:
-    in_chinese = random_.random() < chinese
+def _trace(random_: random.Random, number: int, shape: Shape) -> dict[str, Any]:
+    case, calls = number % shape.cases, shape.calls
+    in_chinese = random_.random() < shape.chinese
     sentences = CHINESE if in_chinese else ENGLISH
-    failure = random_.choice(FAILURES) if random_.random() < failing else ""
+    failure = random_.choice(shape.failures) if random_.random() < shape.failing else ""
     service = SERVICES[case % len(SERVICES)]
     cause = CAUSES[(case + (failure == "cause")) % len(CAUSES)]
     names = [TOOLS[case % 10], TOOLS[(case + 1) % 10], *(random_.choice(TOOLS) for _ in range(calls - 2))]
@@ -175,7 +176,7 @@ def _trace(
                 "arguments": {"service": service, "window": "15m", "limit": random_.randint(10, 100)},
                 "success": True,
                 "durationMs": random_.randint(20, 900),
-                "resultSummary": _text(random_, sentences, result_characters),
+                "resultSummary": _text(random_, sentences, shape.result_characters),
             }
             for name in names
         ],
@@ -194,37 +195,28 @@ def _trace(
     }
 
 
-def write(
-    out: Path,
-    count: int,
-    *,
-    cases: int = 50,
-    files: bool = False,
-    seed: int = 7,
-    **shape: Any,
-) -> None:
+def write(out: Path, count: int, *, files: bool = False, **looks: Any) -> None:
     """Write a case file and traces into a folder.
 
     Args:
         out: the folder.
         count: how many traces.
-        cases: how many cases.
         files: one file per trace instead of one line each.
-        seed: the same seed gives the same bytes.
-        **shape: further arguments of `traces`.
+        **looks: what they look like, the attributes of `Shape`; the same give the same bytes.
     """
+    shape = Shape(**looks)
     out.mkdir(parents=True, exist_ok=True)
     # JSON is YAML too, and quicker to write and to read.
-    (out / "cases.json").write_text(json.dumps(case_file(cases), ensure_ascii=False, indent=1), encoding="utf-8")
-    made = traces(count, cases=cases, seed=seed, **shape)
+    cases = json.dumps(case_file(shape.cases), ensure_ascii=False, indent=1)
+    (out / "cases.json").write_text(cases, encoding="utf-8")
     if files:
         folder = out / "traces"
         folder.mkdir(exist_ok=True)
-        for trace in made:
+        for trace in traces(count, shape):
             (folder / f"{trace['traceId']}.json").write_text(json.dumps(trace, ensure_ascii=False), encoding="utf-8")
         return
     with (out / "traces.jsonl").open("w", encoding="utf-8") as lines:
-        for trace in made:
+        for trace in traces(count, shape):
             lines.write(json.dumps(trace, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
@@ -237,7 +229,7 @@ def main() -> None:
     parser.add_argument("--files", action="store_true", help="one .json file per trace")
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args()
-    write(given.out, given.traces, cases=given.cases, files=given.files, seed=given.seed)
+    write(given.out, given.traces, files=given.files, cases=given.cases, seed=given.seed)
 
 
 if __name__ == "__main__":

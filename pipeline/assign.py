@@ -74,7 +74,7 @@ def assign(frames: TraceFrames, suite: Targets) -> Assigned:
     named = traces.join(fixtures, left_on="file", right_on="fixture")
     # Where the trace itself says a case, only that one will do; the file's name is asked only where it is silent.
     own = traces.join(fixtures, left_on="file", right_on="fixture", how="anti").with_columns(
-        claimed=pl.coalesce("own_case_id", _stem(pl.col("file"), pl.col("line"))),
+        claimed=pl.coalesce("own_case_id", _stem(pl.col("file"))),
     )
     found = own.join(cases.select("selected", claimed="case_id", case_id="case_id"), on="claimed", how="left")
     contradicted = (pl.col("own_case_id") != pl.col("case_id")).fill_null(value=False)
@@ -95,14 +95,13 @@ def assign(frames: TraceFrames, suite: Targets) -> Assigned:
     return Assigned(rows=kept, errors=pl.concat([unreadable, _contradictions(wrong)]), unmatched=lost)
 
 
-def _stem(file: pl.Expr, line: pl.Expr) -> pl.Expr:
-    """The name of a whole-document file without folder and extension (in any case of letters); null for lines."""
-    stem = file.str.extract(r"([^/]+)(?i:\.json(?:\.gz|\.zst)?)$", 1)
-    return pl.when(line.is_null()).then(stem)
+def _stem(file: pl.Expr) -> pl.Expr:
+    """The name of a `.json` file without folder and extension (in any case of letters); null for line files."""
+    return file.str.extract(r"([^/]+)(?i:\.json(?:\.gz|\.zst)?)$", 1)
 
 
 def _cases_of_errors(errors: pl.LazyFrame, cases: pl.LazyFrame) -> pl.LazyFrame:
-    numbered = errors.with_row_index("number").with_columns(stem=_stem(pl.col("file"), pl.col("line")))
+    numbered = errors.with_row_index("number").with_columns(stem=_stem(pl.col("file")))
     by_fixture = numbered.join(cases.drop_nulls("fixture"), left_on="file", right_on="fixture")
     others = numbered.join(by_fixture.select("number").unique(), on="number", how="anti").join(
         cases.select("case_id", "selected", stem="case_id"),

@@ -31,6 +31,11 @@ def hiding(hide: Callable[[str], str]) -> Iterator[None]:
         _HIDE.reset(before)
 
 
+def is_hiding() -> bool:
+    """Whether something is to be hidden from what is quoted."""
+    return _HIDE.get() is not None
+
+
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """One thing wrong with one input file or record.
 
@@ -88,14 +93,22 @@ class UsageError(DiagnosisEvalError):
 class CaseFileError(DiagnosisEvalError):
     """A case file breaks its contract; every fault found is listed, not only the first."""
 
+    files: ClassVar[str] = "the case files"
+
     def __init__(self, faults: Sequence[Fault]) -> None:
         count = len(faults)
-        super().__init__(f"{count} fault{'s' if count != 1 else ''} in the case files; nothing was evaluated")
+        super().__init__(f"{count} fault{'s' if count != 1 else ''} in {self.files}; nothing was evaluated")
         self.faults = tuple(faults)
 
     def __str__(self) -> str:
         """All faults, then the count."""
         return "\n".join([*(str(fault) for fault in self.faults), self.message])
+
+
+class MappingFileError(CaseFileError):
+    """The same of a mapping file."""
+
+    files: ClassVar[str] = "the mapping file"
 
 
 class InputError(DiagnosisEvalError):

@@ -382,7 +382,7 @@ def _explained(
                 known_failure=results[case_id]["known_failure"],
                 known_reason=results[case_id]["known_reason"],
                 trials=trials.get(case_id, ()),
-                baseline=None if against is None else against.baseline.source,
+                baseline=None if against is None else against.baseline.source or "given",
                 changes=tuple(changes.get(case_id, ())),
             )
 

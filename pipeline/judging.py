@@ -11,15 +11,17 @@ import polars as pl
 
 from pipeline.assign import Targets, assign, targets
 from pipeline.cases.model import Suite
+from pipeline.flatten.batches import frame_batches
 from pipeline.flatten.suite import SuiteFrames, flatten_suite
-from pipeline.flatten.traces import flatten_traces
+from pipeline.flatten.traces import TraceFrames
 from pipeline.judge import judge
+from pipeline.mapping_file import format_of
 from pipeline.noted import Noted
 from pipeline.redact import redact_frame, redact_json, redacting
 from pipeline.snapshot.rows import error_rows, snapshot_rows
 from pipeline.sources.files import Inputs
 from pipeline.sources.lines import Seen
-from pipeline.sources.read import Batch, read_batches
+from pipeline.sources.mapping import Mapping
 from pipeline.sources.shards import Shard
 
 # Columns and fields that hold our own words and ids; redaction leaves them alone.
@@ -52,11 +54,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         suite: all cases of the suite.
         selected: ids of the cases to judge.
         with_text: keep the free text of the traces.
+        mapping: where the fields of a trace stand, in place of a format.
     """
 
     suite: Suite
     selected: tuple[str, ...]
     with_text: bool = True
+    mapping: Mapping | None = None
 
 
 class Partial(msgspec.Struct, kw_only=True):
@@ -82,6 +86,9 @@ class Judging:
 
     Args:
         job: the job.
+
+    Attributes:
+        mapped: the trace format that its mapping makes, if it has one.
     """
 
     def __init__(self, job: Job) -> None:
@@ -89,6 +96,7 @@ class Judging:
         selected = [case for case in job.suite.cases if case.id in chosen]
         self.job = job
         self.suite_frames: SuiteFrames = flatten_suite(selected)
+        self.mapped = None if job.mapping is None else format_of(job.mapping)
         self._targets: Targets = targets(job.suite.cases, selected)
 
     def shard(
@@ -108,16 +116,20 @@ class Judging:
         seen = Seen()
         size = 0
         with redacting(self.job.suite.redact, with_text=self.job.with_text):
-            for batch in read_batches(Inputs(files=shard.files), shard.format, seen=seen):
-                self._batch(batch, take, noted)
+            for batch in frame_batches(
+                Inputs(files=shard.files),
+                self.mapped or shard.format,
+                seen=seen,
+                argument_tools=self.suite_frames.argument_tools,
+            ):
+                self._batch(batch.frames, take, noted)
                 size += batch.bytes
                 if progress is not None:
                     progress(batch.bytes)
         return Partial(number=shard.number, noted=noted, line_ends=seen.line_ends, open=seen.open, size=size)
 
-    def _batch(self, batch: Batch, take: Callable[[pl.DataFrame], None], noted: Noted) -> None:
+    def _batch(self, frames: TraceFrames, take: Callable[[pl.DataFrame], None], noted: Noted) -> None:
         job = self.job
-        frames = flatten_traces(batch.traces, batch.unreadable, argument_tools=self.suite_frames.argument_tools)
         assigned = assign(frames, self._targets)
         judged = judge(assigned, frames, self.suite_frames, redact=job.suite.redact, with_text=job.with_text)
         for rows in (

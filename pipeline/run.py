@@ -22,10 +22,11 @@ from pipeline.cases.selection import select
 from pipeline.diff import Comparison, Limits, compare
 from pipeline.engines.choose import Execution, choose, results_folder
 from pipeline.engines.collect import Told, judge_shards
-from pipeline.errors import CaseFileError, InputError
+from pipeline.errors import CaseFileError, InputError, UsageError
 from pipeline.git import git_head
 from pipeline.judge import all_checks
 from pipeline.judging import Job, Judging, redacted_rows, with_redacted_keys
+from pipeline.mapping_file import wanted_mapping
 from pipeline.noted import Noted, redacted_entries
 from pipeline.redact import redact_texts
 from pipeline.report.base import Writer, all_writers
@@ -40,7 +41,7 @@ from pipeline.snapshot.rows import not_run_rows
 from pipeline.snapshot.store import RowStore
 from pipeline.sources.files import Inputs, find_inputs
 from pipeline.sources.shards import cut
-from pipeline.writing import write_file
+from pipeline.writing import remove_file, write_file
 
 Path_ = str | PathLike[str]
 Progress = Callable[[int, int], None]
@@ -60,6 +61,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         cases: case files or folders of them.
         traces: trace files, folders, globs, or `-`.
         from_format: name of the trace format, or `auto`.
+        mapping: a mapping file, in place of a format.
         case_globs: only the cases whose id matches one of these.
         tags: only the cases with one of these tags.
         strict: repairs, warnings and unmatched traces are faults.
@@ -69,6 +71,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     cases: tuple[str, ...] = (DEFAULT_CASES,)
     traces: tuple[str, ...] = (DEFAULT_TRACES,)
     from_format: str = "auto"
+    mapping: str | None = None
     case_globs: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     strict: bool = False
@@ -81,13 +84,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         view: the report with what writers show beside it.
         snapshot: the results.
+        comparison: the run against its baseline, where one was given.
         skipped_files: files in the folders given that are no traces.
         strict_faults: why a strict run must not be trusted; empty unless `strict` was asked for.
     """
 
     view: View
     snapshot: Snapshot
-    skipped_files: int
+    comparison: Comparison | None = None
+    skipped_files: int = 0
     strict_faults: tuple[str, ...] = ()
 
     @property
@@ -107,6 +112,7 @@ def evaluate(  # noqa: PLR0913 - one argument per thing that a user may ask for
     *,
     out: Path_ | None = None,
     from_format: str = "auto",
+    mapping: Path_ | None = None,
     case_globs: Sequence[str] = (),
     tags: Sequence[str] = (),
     strict: bool = False,
@@ -121,6 +127,7 @@ def evaluate(  # noqa: PLR0913 - one argument per thing that a user may ask for
         traces: trace files, folders, globs, or `-` for standard input.
         out: folder for the reports and the snapshot; nothing is written without one.
         from_format: name of the trace format; by content where `auto`.
+        mapping: a mapping file, in place of a format.
         case_globs: judge only the cases whose id matches one of these.
         tags: judge only the cases that have one of these tags.
         strict: count repairs, warnings and unmatched traces as faults.
@@ -133,7 +140,7 @@ def evaluate(  # noqa: PLR0913 - one argument per thing that a user may ask for
         The run; its snapshot's rows are in memory where `out` is None.
 
     Raises:
-        CaseFileError: a case file is broken; all its faults are listed.
+        CaseFileError: a case file, or the mapping file, is broken; all its faults are listed.
         UsageError: a path is missing, or nothing is selected.
         InputError: one fixture stands under two roots.
         OutputError: a result cannot be written.
@@ -142,6 +149,7 @@ def evaluate(  # noqa: PLR0913 - one argument per thing that a user may ask for
         cases=_paths(cases),
         traces=_paths(traces),
         from_format=from_format,
+        mapping=None if mapping is None else fspath(mapping),
         case_globs=tuple(case_globs),
         tags=tuple(tags),
         strict=strict,
@@ -169,12 +177,14 @@ def wanted_writers(formats: Sequence[str]) -> list[Writer]:
     return [writer for writer in writers if writer.always or writer.name in asked]
 
 
-def run(
+def run(  # noqa: PLR0913 - what is judged, how, and where the results go, named
     options: Options,
     *,
     out: Path | None = None,
     writers: Sequence[Writer] = (),
     execution: Execution | None = None,
+    baseline: Snapshot | None = None,
+    limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Evaluate, write what is asked for, and return the run; see `evaluate` for errors.
@@ -184,17 +194,25 @@ def run(
         out: folder for the outputs, or None.
         writers: which reports to write there.
         execution: in which processes; this one alone by default.
+        baseline: what to compare the run with; the diff is written too, and shown by the writers that can.
+        limits: what rises of tool calls and duration count as regressions.
         progress: told the bytes read and the bytes in all, after every batch; 0 in all where that is not known.
     """
     started = time.time()
     execution = execution or Execution()
     suite, selected, inputs = prepare(options)
-    judging = Judging(Job(suite=suite, selected=tuple(case.id for case in selected), with_text=options.with_text))
+    job = Job(
+        suite=suite,
+        selected=tuple(case.id for case in selected),
+        with_text=options.with_text,
+        mapping=wanted_mapping(options.mapping, options.from_format, inputs),
+    )
+    judging = Judging(job)
     with tempfile.TemporaryDirectory(prefix="diagnosis-eval-") as scratch:
         store = RowStore(Path(scratch))
         noted = Noted()
         noted.add_input_warnings(inputs)
-        shards = cut(inputs.files, options.from_format)
+        shards = cut(inputs.files, judging.mapped or options.from_format)
         told = Told(progress, _bytes_in_all(inputs)) if progress is not None else None
         engine = choose(shards, execution)
         with ExitStack() as until_written:
@@ -216,17 +234,36 @@ def run(
                 write_snapshot(out / "snapshot.parquet", parts, info)
                 snapshot = read_snapshot(out / "snapshot.parquet")
     view = build(snapshot)
+    comparison, incomparable = _compared(view, snapshot, baseline, limits)
     finished = Run(
-        view=view,
+        view=view if comparison is None else msgspec.structs.replace(view, diff=comparison.diff),
         snapshot=snapshot,
+        comparison=comparison,
         skipped_files=inputs.skipped,
         strict_faults=_strict_faults(view.report) if options.strict else (),
     )
     if out is not None:
         _sweep(out)
-        write_reports(view, out, writers)
+        write_reports(finished.view, out, writers)
+        if comparison is not None:
+            write_diff(comparison, out)
         _write_run_json(finished, out, started)
+    if incomparable is not None:
+        # What could be judged is written all the same.
+        raise incomparable
     return finished
+
+
+def _compared(
+    view: View, snapshot: Snapshot, baseline: Snapshot | None, limits: Limits | None
+) -> tuple[Comparison | None, UsageError | None]:
+    """The run against its baseline, or why the two cannot be compared."""
+    if baseline is None or not view.report.summary.traces:
+        return None, None
+    try:
+        return compare(baseline, snapshot, limits=limits), None
+    except UsageError as error:
+        return None, error
 
 
 def prepare(options: Options) -> tuple[Suite, tuple[Case, ...], Inputs]:
@@ -341,10 +378,19 @@ def compare_with(baseline: Snapshot, current: Snapshot, limits: Limits, out: Pat
     """
     comparison = compare(baseline, current, limits=limits)
     if out is not None:
-        for writer in all_writers():
-            if writer.render_diff is not None and writer.always:
-                write_file(out / writer.diff_file, writer.render_diff(comparison.diff))
+        write_diff(comparison, out)
     return comparison
+
+
+def write_diff(comparison: Comparison, out: Path) -> None:
+    """Write the diff in every format that has one and is always written.
+
+    Raises:
+        OutputError: the folder cannot be written to.
+    """
+    for writer in all_writers():
+        if writer.render_diff is not None and writer.always:
+            write_file(out / writer.diff_file, writer.render_diff(comparison.diff))
 
 
 def write_reports(view: View, out: Path, writers: Sequence[Writer]) -> list[Path]:
@@ -361,7 +407,7 @@ def _sweep(out: Path) -> None:
     for writer in all_writers():
         for name in (writer.file, writer.diff_file):
             if name:
-                (out / name).unlink(missing_ok=True)
+                remove_file(out / name)
 
 
 def _write_run_json(finished: Run, out: Path, started: float) -> None:

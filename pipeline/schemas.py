@@ -273,6 +273,56 @@ EXECUTOR_CLAIM = {
 }
 
 
+AUDIT = {name: column for name, column in Audit.columns().items() if not column.key}
+WARNING = {
+    "path": Column(pl.String, "JSON path, `$` for the record as a whole"),
+    "kind": Column(pl.String, "stable word for what was noticed"),
+    "message": Column(pl.String, "one sentence"),
+}
+ERROR = {
+    "path": Column(pl.String, "JSON path of the value at fault"),
+    "expected": Column(pl.String, "what was due"),
+    "found": Column(pl.String, "what stands there"),
+    "message": Column(pl.String, "one sentence, ending in what to do"),
+}
+
+
+class TraceRows(Schema):
+    """One row per record of an input, as `diagnosis-eval import` writes it: a trace, or what could not be read."""
+
+    file = Column(pl.String, "file that the record was imported from, relative to its root")
+    line = Column(pl.UInt32, "line the record begins on, in line formats", nullable=True)
+    error = Column(
+        pl.Struct({name: column.dtype for name, column in ERROR.items()}),
+        "why it could not be read; null for a trace",
+        nullable=True,
+    )
+    warnings = Column(list_of(WARNING), "repairs and oddities of the record")
+    trace_id = Column(pl.String, "the trace's own id", nullable=True)
+    own_case_id = Column(pl.String, "the case the trace says it belongs to", nullable=True)
+    own_trial = Column(pl.Int64, "the trial number the trace says it is", nullable=True)
+    own_question = Column(pl.String, "what the user asked, from the trace", nullable=True)
+    answer = Column(pl.String, "the final answer as it was given", nullable=True)
+    run_status = Column(pl.String, "the run's end state, free text", nullable=True)
+    model = Column(pl.String, "language model", nullable=True)
+    verdict = Column(pl.String, "the Verifier's verdict", nullable=True)
+    score = Column(pl.Float64, "the Verifier's score", nullable=True)
+    duration_ms = Column(pl.Float64, "duration in milliseconds, null where unknown", nullable=True)
+    input_tokens = Column(pl.Int64, "input tokens", nullable=True)
+    output_tokens = Column(pl.Int64, "output tokens", nullable=True)
+    total_tokens = Column(pl.Int64, "all tokens, null where unknown", nullable=True)
+    cost_usd = Column(pl.Float64, "cost in US dollars", nullable=True)
+    tool_call_count = Column(pl.UInt32, "number of calls, null without toolInvocations", nullable=True)
+    summary_tools = Column(TEXTS, "tools named in the verifier's trace summary; null without one", nullable=True)
+    content_digest = Column(pl.String, "sha256 of the trace's content; null where it could not be read", nullable=True)
+    audit = Column(
+        pl.Struct({name: column.dtype for name, column in AUDIT.items()}), "the V2 audit chain", nullable=True
+    )
+    calls = Column(list_of(CALL), "the tool calls in order; nothing of them is cut here")
+    claim_checks = Column(list_of(CLAIM_CHECK), "the Verifier's claim checks")
+    executor_claims = Column(list_of(EXECUTOR_CLAIM), "the Executor's claims")
+
+
 class SnapshotRows(Schema):
     """One row per (case, trial), and one per case without a trace (`trial` null), in key order."""
 

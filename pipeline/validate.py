@@ -11,11 +11,13 @@ from pipeline.cases.fixtures import fixture_name
 from pipeline.cases.model import Suite
 from pipeline.cases.weak import weak_points
 from pipeline.errors import Fault
-from pipeline.flatten.traces import flatten_traces
+from pipeline.flatten.batches import frame_batches
+from pipeline.flatten.traces import TraceFrames
+from pipeline.mapping_file import format_of, wanted_mapping
 from pipeline.redact import redact_texts, redacting
 from pipeline.run import Options, prepare
-from pipeline.sources.files import Inputs
-from pipeline.sources.read import Batch, read_batches
+from pipeline.sources.files import Inputs, find_inputs
+from pipeline.sources.mapped_look import Looked, look
 
 
 class Validation(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,17 +43,18 @@ def validate(options: Options) -> Validation:
         options: the case files and the traces.
 
     Raises:
-        CaseFileError: a case file is broken; all its faults are listed.
+        CaseFileError: a case file, or the mapping file, is broken; all its faults are listed.
         UsageError: a path is missing.
         InputError: one fixture stands under two roots.
     """
     suite, selected, inputs = prepare(options)
+    mapping = wanted_mapping(options.mapping, options.from_format, inputs)
     everything = targets(suite.cases, selected)
     found = _Found()
     with redacting(suite.redact):
         found.warnings += weak_points(suite)
-        for batch in read_batches(inputs, options.from_format):
-            found.add(batch, everything)
+        for batch in frame_batches(inputs, options.from_format if mapping is None else format_of(mapping)):
+            found.add(batch.frames, everything)
     found.faults += _missing(suite, inputs, found.covered)
     return Validation(
         cases=len(suite.cases),
@@ -59,6 +62,25 @@ def validate(options: Options) -> Validation:
         faults=_redacted(found.faults, suite.redact),
         warnings=_redacted(found.warnings, suite.redact),
     )
+
+
+def look_at_mapping(options: Options) -> Looked | None:
+    """What the mapping finds in the first records; None where there is none, or where the traces cannot be read twice.
+
+    Args:
+        options: the mapping and the traces; no case is needed yet.
+
+    Raises:
+        MappingFileError: the mapping file is broken; all its faults are listed.
+        UsageError: a path is missing.
+    """
+    if options.mapping is None:
+        return None
+    inputs = find_inputs(options.traces)
+    mapping = wanted_mapping(options.mapping, options.from_format, inputs)
+    if mapping is None or any(file.path is None for file in inputs.files):
+        return None
+    return look(mapping, inputs.files)
 
 
 class _Found:
@@ -70,8 +92,7 @@ class _Found:
         self.faults: list[Fault] = []
         self.warnings: list[Fault] = []
 
-    def add(self, batch: Batch, everything: Targets) -> None:
-        frames = flatten_traces(batch.traces, batch.unreadable)
+    def add(self, frames: TraceFrames, everything: Targets) -> None:
         assigned = assign(frames, everything)
         self.traces += frames.traces.height
         self.covered.update(assigned.rows["case_id"])

@@ -31,3 +31,21 @@ def write_file(path: Path, data: bytes) -> Path:
             hint="name another folder with --out, or make room and give permission there",
         ) from error
     return path
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file that may be there.
+
+    Raises:
+        OutputError: something is there that cannot be removed.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except NotADirectoryError:
+        # Below a file there is nothing.
+        return
+    except OSError as error:
+        raise OutputError(
+            f"cannot remove the old {path}: {error.strerror or error}",
+            hint="name another folder with --out, or move it away",
+        ) from error

@@ -65,7 +65,7 @@ ONE_RECORD: list[tuple[str, dict[str, str | None], Record, list[str]]] = [
     ("a stem with dots", {"a.b-c": None}, Record("a.b-c.json"), ["a.b-c"]),
     ("a stem is compared exactly", {"a": None}, Record("A.json"), []),
     ("the stem of a line file says nothing", {"a": None}, Record("a.jsonl", 1), []),
-    ("a line of a file named .json has no stem", {"a": None}, Record("a.json", 1), []),
+    ("one of several documents in a .json file", {"a": None}, Record("a.json", 3), ["a"]),
     ("a line with a caseId", {"a": None}, Record("runs.jsonl", 3, "a"), ["a"]),
     ("a folder is no stem", {"a": None}, Record("a/x.json"), []),
 ]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.engines.choose import Execution
 from pipeline.report.base import all_writers
 from pipeline.run import Options, run
 from pipeline.sources.read import read_batches
@@ -120,7 +121,7 @@ def test_the_order_on_the_disk_does_not_matter(inputs: Path, expected: Digests, 
 def test_the_size_of_a_batch_does_not_matter(
     batch_bytes: int, inputs: Path, expected: Digests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.judging.read_batches", partial(read_batches, batch_bytes=batch_bytes))
+    monkeypatch.setattr("pipeline.flatten.batches.read_batches", partial(read_batches, batch_bytes=batch_bytes))
     assert written(tmp_path, options(inputs, *BOTH)) == expected
 
 
@@ -136,7 +137,7 @@ def test_the_number_of_processes_does_not_matter(
     inputs: Path, expected: Digests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.run.cut", partial(cut, shard_bytes=3_000))
-    assert written(tmp_path, options(inputs, *BOTH), jobs=2) == expected
+    assert written(tmp_path, options(inputs, *BOTH), execution=Execution(jobs=2)) == expected
 
 
 ENVIRONMENTS = {

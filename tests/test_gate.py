@@ -290,7 +290,7 @@ COMMANDS = {
     "a minimum pass rate in percent": (ALL_GOOD, "run --min-pass-rate 95", 2, "--min-pass-rate 95.0 is no share"),
     "a negative minimum pass rate": (ALL_GOOD, "run --min-pass-rate -0.5", 2, "--min-pass-rate -0.5 is no share"),
     "regression without a baseline": (ALL_GOOD, "run --fail-on regression", 2, "--fail-on regression needs a baseline"),
-    "no baseline there": (ALL_GOOD, "run --baseline none.parquet", 2, "there is no snapshot at none.parquet"),
+    "no baseline there": (ALL_GOOD, "run --baseline none.parquet", 2, "there is no baseline at none.parquet"),
     "an empty folder as the baseline": (ALL_GOOD, "run --baseline cases", 2, "the folder cases holds no Parquet files"),
     "a limit that is no limit": (
         ALL_GOOD,
@@ -314,12 +314,12 @@ COMMANDS = {
         2,
         "it takes: regression, never",
     ),
-    "diff without a baseline": (ALL_GOOD, "diff none.parquet base.parquet", 2, "there is no snapshot at none.parquet"),
+    "diff without a baseline": (ALL_GOOD, "diff none.parquet base.parquet", 2, "there is no baseline at none.parquet"),
     "diff without a current run": (
         ALL_GOOD,
         "diff base.parquet none.parquet",
         2,
-        "there is no snapshot at none.parquet",
+        "there is no baseline at none.parquet",
     ),
 }
 

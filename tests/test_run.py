@@ -15,6 +15,7 @@ import pytest
 
 import pipeline
 from pipeline.errors import CaseFileError, InputError, UsageError
+from pipeline.report.base import all_writers
 from pipeline.sources.read import read_batches
 
 Json = Any
@@ -334,7 +335,7 @@ def test_lists_are_cut_at_1000_entries_and_counted_in_full(
     batch_bytes: int, evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if batch_bytes == 1:
-        monkeypatch.setattr("pipeline.judging.read_batches", partial(read_batches, batch_bytes=40_000))
+        monkeypatch.setattr("pipeline.flatten.batches.read_batches", partial(read_batches, batch_bytes=40_000))
     unknown, broken, odd = trace(caseId="zz"), {"finalAnswer": 7}, trace(caseId="a", toolInvocations=[None])
     files = {"b.jsonl": [unknown, broken, odd] * 701, "a.jsonl": [odd, unknown, broken] * 301}
     report = evaluate(["a"], files).report
@@ -543,12 +544,13 @@ def test_without_text_no_free_text_of_a_trace_is_written(evaluate: Evaluate, tmp
         "audit": {"noUnsupportedClaimText": True},
     }
     files = {"a.json": given, "x.jsonl": f'{{"caseId": "{WORD}\n'}
-    run = evaluate([case], files, with_text=False, out=tmp_path / "out")
+    formats = [writer.name for writer in all_writers()]
+    run = evaluate([case], files, with_text=False, out=tmp_path / "out", formats=formats)
     failed = {one["check"]: one["message"] for one in entry(run)["failedChecks"]}
     assert set(failed) == {"degraded-output", "tool-arguments", "unsupported-claim-text"}
     assert all("(text left out)" in message for message in failed.values())
-    for name in ("report.json", "report.md"):
-        assert WORD not in (tmp_path / "out" / name).read_text()
+    for writer in all_writers():
+        assert WORD not in (tmp_path / "out" / writer.file).read_text(), writer.name
     rows = pl.read_parquet(tmp_path / "out/snapshot.parquet")
     assert WORD not in json.dumps(rows.to_dicts(), default=str)
     assert WORD not in json.dumps(pl.read_parquet_metadata(tmp_path / "out/snapshot.parquet"))

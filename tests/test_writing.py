@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import OutputError
-from pipeline.writing import write_file
+from pipeline.writing import remove_file, write_file
 
 
 def test_a_file_and_its_folders_are_made(tmp_path: Path) -> None:
@@ -57,3 +57,23 @@ def test_a_write_that_breaks_off_leaves_what_stood_there(tmp_path: Path, monkeyp
     with pytest.raises(OutputError, match="No space left on device"):
         write_file(path, b"after")
     assert (path.read_bytes(), list(tmp_path.iterdir())) == (b"before", [path])
+
+
+def test_a_file_is_removed_where_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file", tmp_path / "nowhere" / "file"):
+        remove_file(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_there_is_nothing_to_remove_below_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    remove_file(tmp_path / "file" / "below")
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_a_folder_is_not_removed(tmp_path: Path) -> None:
+    (tmp_path / "diff.md").mkdir()
+    with pytest.raises(OutputError, match=r"cannot remove the old .*diff\.md: Is a directory"):
+        remove_file(tmp_path / "diff.md")
+    assert (tmp_path / "diff.md").is_dir()

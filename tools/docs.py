@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from tools.api_page import api_sections
 from tools.case_page import case_tables
 from tools.checks_page import check_sections, checks_table
 from tools.cli_page import help_pages
 from tools.excerpt import with_excerpt
+from tools.formats_page import format_sections, formats_table
 from tools.frames_page import frame_sections
 from tools.messages import base_files, message_sections
 from tools.trace_page import trace_tables
@@ -30,6 +32,9 @@ PIECES: Final[Mapping[str, Callable[[], str]]] = {
     "case-tables": case_tables,
     "command-help": help_pages,
     "frames": frame_sections,
+    "api": api_sections,
+    "formats": formats_table,
+    "format-sections": format_sections,
     "base-files": base_files,
     "messages": message_sections,
 }

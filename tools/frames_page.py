@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 from polars._typing import PolarsDataType
 
+from pipeline import frames as analysis
 from pipeline import schemas
 from pipeline.schemas import Column, Schema
 from tools.docstrings import summary
@@ -14,11 +15,15 @@ HEADERS = ("Column", "Type", "Null", "Meaning")
 
 
 def frames() -> list[type[Schema]]:
-    """All frame schemas, in the order in which they are declared."""
+    """All frame schemas, in the order in which they are declared; those for analysts first."""
     return [
         value
-        for value in vars(schemas).values()
-        if isinstance(value, type) and issubclass(value, Schema) and value is not Schema
+        for module in (analysis, schemas)
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Schema)
+        and value is not Schema
+        and value.__module__ == module.__name__
     ]
 
 

@@ -39,12 +39,13 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...]
 
 
-def read_document(file: str, data: bytes) -> Document:
-    """Read a case file.
+def read_document(file: str, data: bytes, keys: str = "schemaVersion, suite and cases") -> Document:
+    """Read a case file, or another one that is written in the same way.
 
     Args:
         file: the file's name; `.json` must be JSON, everything else is read as YAML.
         data: the file's bytes, UTF-8 with or without a byte-order mark.
+        keys: what an empty file lacks, in words.
 
     Returns:
         The document, with the faults that did not end the reading.
@@ -56,24 +57,24 @@ def read_document(file: str, data: bytes) -> Document:
     text = _decode(file, data)
     builder = TreeBuilder(file, language)
     if not text.strip():
-        _refuse_empty(builder)
+        _refuse_empty(builder, keys)
     if language == "JSON":
         read_json(text, builder)
     else:
         read_yaml(text, builder)
     root = builder.root
     if root is None or (root.kind == "null" and root.source == ""):
-        _refuse_empty(builder)
+        _refuse_empty(builder, keys)
     return Document(file=file, language=language, root=root, faults=tuple(builder.faults))
 
 
-def _refuse_empty(builder: TreeBuilder) -> NoReturn:
+def _refuse_empty(builder: TreeBuilder, keys: str) -> NoReturn:
     builder.fail(
         1,
         path="$",
-        expected="an object with schemaVersion, suite and cases",
+        expected=f"an object with {keys}",
         found="nothing",
-        message="The file is empty; write the cases into it, or remove it.",
+        message=f"The file is empty; write the {keys.rpartition(' ')[2]} into it, or remove it.",
     )
 
 

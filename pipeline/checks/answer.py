@@ -9,7 +9,8 @@ from pipeline.checks.base import Facts, Judgement, check, counted, joined, liste
 def answer_present(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes the facts
     """There is a final answer.
 
-    Asked of every trace. An absent, null or blank `finalAnswer` is no answer.
+    Asked of every trace. An absent, null or blank `finalAnswer` is no answer, nor is one of which a reader sees nothing:
+    invisible characters or bare Markdown.
 
     Why it matters: a run that says nothing also leaks nothing and claims nothing wrong, so without this check an
     agent that died half-way could look clean.
@@ -17,12 +18,17 @@ def answer_present(facts: Facts) -> Judgement:  # noqa: ARG001 - every check tak
     Passes: `"finalAnswer": "The connection pool is exhausted."`
     Fails: `"finalAnswer": "  "`
     """
+    absent = pl.col("answer").is_null()
     return Judgement(
         asked=pl.lit(value=True),
-        holds=pl.col("answer").is_not_null(),
+        holds=~absent & (pl.col("answer_text") != ""),
         expected=pl.lit("a final answer"),
-        observed=pl.lit("none"),
-        message=pl.lit("the trace has no final answer: finalAnswer is absent or blank"),
+        observed=pl.when(absent).then(pl.lit("none")).otherwise(pl.lit("text of which a reader sees nothing")),
+        message=pl.when(absent)
+        .then(pl.lit("the trace has no final answer: finalAnswer is absent or blank"))
+        .otherwise(
+            pl.lit("the final answer shows a reader nothing: it is all invisible characters or bare Markdown"),
+        ),
     )
 
 

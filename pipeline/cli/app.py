@@ -11,7 +11,10 @@ from pipeline import __version__
 from pipeline.cli import baseline
 from pipeline.cli.checks import checks, explain_check
 from pipeline.cli.diff import diff, report
+from pipeline.cli.drafts import draft, import_cases
+from pipeline.cli.explain import explain
 from pipeline.cli.formats import formats
+from pipeline.cli.import_ import import_
 from pipeline.cli.init import init
 from pipeline.cli.run import run
 from pipeline.cli.schema import schema
@@ -32,7 +35,11 @@ app.command()(run)
 app.command()(report)
 app.command()(diff)
 app.add_typer(baseline.app, name="baseline")
+app.command()(explain)
 app.command()(validate)
+app.command("import")(import_)
+app.command()(import_cases)
+app.command()(draft)
 app.command()(schema)
 app.command()(checks)
 app.command()(explain_check)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
+from pipeline.cli.complete import judged_case_ids
 from pipeline.diff import diff
 from pipeline.explanation import explain as explain_result
 from pipeline.report.explain_markdown import explain_markdown
@@ -14,7 +15,7 @@ from pipeline.snapshot.reference import resolve
 
 
 def explain(
-    case: Annotated[str, typer.Argument(help="Id of the case.", show_default=False)],
+    case: Annotated[str, typer.Argument(help="Id of the case.", autocompletion=judged_case_ids, show_default=False)],
     trace: Annotated[
         str | None,
         typer.Option("--trace", help="The trace of this id, of a case with several.", show_default=False),

@@ -9,12 +9,13 @@ import typer
 from pipeline.cli.complete import case_ids, from_formats, report_formats, tags
 from pipeline.cli.github import tell_github
 from pipeline.cli.limits import DurationLimit, ToolCallsLimit, given_limits
+from pipeline.cli.mapped import MappingFile
 from pipeline.cli.progress import progress_bar
 from pipeline.cli.stdout import STDOUT, only_writer, print_report
 from pipeline.cli.terminal import print_reasons, print_run
 from pipeline.engines.choose import Execution
 from pipeline.gate import Gate, check_gate, decide
-from pipeline.run import DEFAULT_CASES, DEFAULT_OUT, DEFAULT_TRACES, Options, compare_with, wanted_writers
+from pipeline.run import DEFAULT_CASES, DEFAULT_OUT, DEFAULT_TRACES, Options, wanted_writers
 from pipeline.run import run as run_evaluation
 from pipeline.snapshot.reference import resolve
 
@@ -53,6 +54,7 @@ def run(
             rich_help_panel=WHAT,
         ),
     ] = "auto",
+    mapping: MappingFile = None,
     case: Annotated[
         list[str] | None,
         typer.Option(
@@ -186,6 +188,7 @@ def run(
         cases=tuple(cases or (DEFAULT_CASES,)),
         traces=tuple(traces or (DEFAULT_TRACES,)),
         from_format=from_format,
+        mapping=mapping,
         case_globs=tuple(case or ()),
         tags=tuple(tag or ()),
         strict=strict,
@@ -194,10 +197,16 @@ def run(
     execution = Execution(jobs=jobs, engine=engine, address=address, resume=resume)
     writers = wanted_writers(asked)
     with nullcontext() if quiet else progress_bar() as progress:
-        finished = run_evaluation(options, out=folder, writers=writers, execution=execution, progress=progress)
-    comparison = None
-    if reference is not None and not finished.evaluated_nothing:
-        comparison = compare_with(reference, finished.snapshot, limits, folder)
+        finished = run_evaluation(
+            options,
+            out=folder,
+            writers=writers,
+            execution=execution,
+            baseline=reference,
+            limits=limits,
+            progress=progress,
+        )
+    comparison = finished.comparison
     decision = decide(finished, gate, comparison)
     if printed is not None:
         print_report(printed.render(finished.view))

@@ -4,6 +4,7 @@ Lines are wrapped here rather than by the console, so that what continues a line
 spaces: a summary is copied into chats and logs.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -71,8 +72,14 @@ def print_reasons(decision: Decision) -> None:
 
 
 def printable(value: str, limit: int = MESSAGE_CHARACTERS) -> str:
-    """Hostile text for a terminal: on one line, no escapes or overrides, cut."""
-    return visible(value, limit)
+    """Hostile text for a terminal: on one line, no escapes or overrides, cut.
+
+    On a GitHub runner, which takes commands from the output of a job, also without their beginnings.
+    """
+    shown = visible(value, limit)
+    if "GITHUB_ACTIONS" in os.environ:
+        shown = shown.replace("::", ":\u2060:").replace("##[", "##\u2060[")
+    return shown
 
 
 class _Page:

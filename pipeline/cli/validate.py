@@ -5,8 +5,10 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.complete import from_formats
+from pipeline.cli.mapped import MappingFile, looked_lines
 from pipeline.figures import counted
 from pipeline.run import DEFAULT_CASES, DEFAULT_TRACES, Options
+from pipeline.validate import look_at_mapping
 from pipeline.validate import validate as validate_suite
 
 
@@ -23,20 +25,26 @@ def validate(
         str,
         typer.Option("--from", help="Format of the traces; auto goes by content.", autocompletion=from_formats),
     ] = "auto",
+    mapping: MappingFile = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are faults too.")] = False,
 ) -> None:
     """Check case files, fixture coverage and fixture decoding, without judging anything.
 
     Faults (exit code 2): a broken case file, a case whose traceFixture is missing, a fixture that cannot be read.
     Warnings: keywords that match too easily, cases that ask for nothing.
+    With --mapping it shows first what each expression finds in the first records.
     """
-    found = validate_suite(
-        Options(
-            cases=tuple(cases or (DEFAULT_CASES,)),
-            traces=tuple(traces or (DEFAULT_TRACES,)),
-            from_format=from_format,
-        ),
+    options = Options(
+        cases=tuple(cases or (DEFAULT_CASES,)),
+        traces=tuple(traces or (DEFAULT_TRACES,)),
+        from_format=from_format,
+        mapping=mapping,
     )
+    # Shown before the cases are read: who writes a mapping may have none yet.
+    looked = look_at_mapping(options)
+    for line in looked_lines(looked) if looked is not None else ():
+        typer.echo(line)
+    found = validate_suite(options)
     for warning in found.warnings:
         typer.echo(f"warning: {warning}", err=True)
     for fault in found.faults:

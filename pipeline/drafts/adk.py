@@ -19,6 +19,7 @@ from pipeline.drafts.base import (
     Origin,
     Source,
     as_case_id,
+    is_plain,
     items_of,
     shown,
     text_of,
@@ -58,7 +59,7 @@ def drafts(source: Source) -> Drafted:
         return Drafted(left_out=left)
     if _get(root, "eval_case_results") is not None:
         raise source.refused(
-            "These are the results of an evaluation, which are traces: use `diagnosis-eval draft`, or name the eval set.",
+            "These are results of an evaluation, which are traces: use `diagnosis-eval draft`, or name the eval set.",
             "an eval set",
             "results",
         )
@@ -161,7 +162,9 @@ def _content(node: Node | None) -> str | None:
 def _conversation(name: str, turns: list[_Turn], origin: Node) -> Draft:
     draft = Draft(id=as_case_id(name), line=origin.line)
     if draft.id != name:
-        draft.leave_out(f"eval_id: {name}", "it is no case id; traces of it must carry the id here as caseId", origin.line)
+        draft.leave_out(
+            f"eval_id: {name}", "it is no case id; traces of it must carry the id here as caseId", origin.line
+        )
     asked = [turn.question for turn in turns if turn.question]
     draft.question = asked[0] if asked else draft.id
     if not asked:
@@ -210,11 +213,11 @@ def _calls(draft: Draft, calls: list[Node]) -> None:
             continue
         order.append(str(name))
         given = call.get("args") or call.get("arguments") or call.get("tool_input")
-        if given is not None and given.kind == "object" and given.members:
+        if given is not None and given.kind == "object" and given.members and is_plain(given):
             wanted = {"tool": name, "mode": "exact", "arguments": given.plain()}
             arguments += [] if wanted in arguments else [wanted]
-        elif given is not None and given.kind not in {"object", "null"}:
-            draft.leave_out(f"arguments of {name}: {shown(given)}", "they are no object", call.line)
+        elif given is not None and given.kind != "null" and (given.members or given.kind != "object"):
+            draft.leave_out(f"arguments of {name}: {shown(given)}", "a case can hold no such arguments", call.line)
     if len(order) > 1:
         draft.fields["toolOrder"] = order
     if arguments:

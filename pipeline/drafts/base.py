@@ -4,6 +4,7 @@ A draft carries what a case can say, and lists what it cannot: nothing of the or
 for no verdict, because none of these tools has a Verifier; a person trims it before it guards anything.
 """
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any, Final
@@ -16,7 +17,9 @@ from pipeline.cases.tree import Node
 from pipeline.errors import CaseFileError, Fault, quote
 from pipeline.registry import Registry
 
-LONGEST_ID: Final = 80
+LONGEST_ID: Final = 100
+# Lists of names, which are compared exactly.
+_NAMES: Final = frozenset({"requiredEvidenceTools", "forbiddenTools"})
 _NOT_IN_ID: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME: Final = re.compile(NAME_PATTERN)
 _CASE_ID: Final = re.compile(CASE_ID_PATTERN)
@@ -78,15 +81,19 @@ class Draft(msgspec.Struct, kw_only=True):
         self.left_out.append(LeftOut(line, quote(what), why))
 
     def add(self, key: str, *entries: Entry) -> None:
-        """Add entries to a list, each value once."""
+        """Add entries to a list, each value once, whatever the case of its letters; names are told apart by it."""
         listed: list[Entry] = self.fields.setdefault(key, [])
+        exact = key in _NAMES
+        known = {str(one.value) if exact else str(one.value).lower() for one in listed}
         for entry in entries:
-            if entry.value not in [one.value for one in listed]:
+            same = str(entry.value) if exact else str(entry.value).lower()
+            if same not in known:
+                known.add(same)
                 listed.append(entry)
 
     def add_tool(self, key: str, name: str | None, line: int | None = None) -> bool:
         """Add a tool to a list; a name that no case may hold is listed instead. True where it was taken."""
-        if name is None or not _NAME.search(name) or not name.strip():
+        if name is None or not is_name(name):
             self.leave_out(f"{key}: {name or 'a call without a name'}", "no case may hold such a name", line)
             return False
         self.add(key, Entry(name))
@@ -162,9 +169,14 @@ def as_case_id(text: str) -> str:
     return made or "case"
 
 
+def is_name(text: str) -> bool:
+    """Whether a case may hold a text as the name of a tool or a verdict."""
+    return bool(text.strip()) and _NAME.fullmatch(text) is not None
+
+
 def is_case_id(text: str) -> bool:
     """Whether a text may be a case id as it is."""
-    return "\n" not in text and _CASE_ID.search(text) is not None
+    return _CASE_ID.fullmatch(text) is not None
 
 
 def text_of(node: Node | None) -> str | None:
@@ -186,6 +198,19 @@ def items_of(node: Node | None) -> tuple[Node, ...]:
     return node.items if node.kind == "list" else (node,)
 
 
+def is_plain(node: Node, most_levels: int = 100) -> bool:
+    """Whether a case file can hold a value: no dates, no NaN or infinity, not too deep."""
+    if node.height > most_levels:
+        return False
+    pending = [node]
+    while pending:
+        one = pending.pop()
+        if one.kind in {"date", "other"} or (one.kind in {"integer", "number"} and not math.isfinite(one.value)):
+            return False
+        pending += [*one.items, *(member.node for member in one.members)]
+    return True
+
+
 def shown(node: Node | None) -> str:
     """A value in a few words."""
     if node is None:
@@ -193,5 +218,7 @@ def shown(node: Node | None) -> str:
     if node.kind == "object":
         return f"{{{', '.join(quote(member.key, 40) for member in node.members[:6])}}}"
     if node.kind == "list":
-        return ", ".join(shown(item) for item in node.items[:6] if item.kind != "list") or f"a list of {len(node.items)}"
+        return (
+            ", ".join(shown(item) for item in node.items[:6] if item.kind != "list") or f"a list of {len(node.items)}"
+        )
     return quote(str(text_of(node) or node.source), 100)

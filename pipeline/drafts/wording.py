@@ -31,6 +31,7 @@ _QUOTED: Final = (
     re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)"),
     re.compile(r"(?<!\w)‘([^’\n]+)’(?!\w)"),
 )
+_KEY: Final = re.compile(r'"\w+"\s*:')
 _MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _UNIT: Final = (
     r"(?:%|(?:ms|s|sec|secs|seconds?|min|mins|minutes?|h|hours?|days?|weeks?|[KMGT]i?B|bytes|m|req/s|rps|qps"
@@ -50,10 +51,11 @@ _CALL: Final = re.compile(r"\b[A-Za-z_]\w*_\w+\b(?:\(\))?|\b[A-Za-z_]\w*\(\)")
 _ACRONYM: Final = re.compile(r"\b[A-Z][A-Z0-9]+\b")
 
 # Words in capitals for their weight, and levels of logs.
-_LOUD: Final = frozenset(
-    "ALL AND ANY ARE BOTH CAN DO DOES ERROR FATAL INFO IS IT MAY MUST NO NOT NOTE OK ONE ONLY OR SHOULD THE TO TWO WARN "
-    "WARNING WILL".split()
-)
+_LOUD_WORDS: Final = """
+ALL AND ANY ARE BOTH CAN DO DOES ERROR FATAL INFO IS IT MAY MUST NO NOT NOTE OK ONE ONLY OR SHOULD THE TO TWO
+WARN WARNING WILL
+"""
+_LOUD: Final = frozenset(_LOUD_WORDS.split())
 # English words with a hyphen or a slash name nothing.
 _COMMON: Final = re.compile(
     r"(?:and/or|either/or|e\.g|i\.e|etc)\.?"
@@ -66,7 +68,7 @@ _SENTENCE_END: Final = " \t.,;:!?。，；：！？、"
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # What says how the answer must not be, so that its words would ask for the opposite.
 _NEGATIVE: Final = re.compile(
-    r"\b(?:must|should|may|can|does|do) ?(?:not|n['’]t)\b.{0,40}\b(?:answer|tell|mention|say|state|include|suggest|claim)"
+    r"\b(?:must|should|may|can|does|do) ?(?:not|n['’]t)\b.{0,40}\b(?:answer|tell|mention|say|state|include|suggest)"
     r"|\b(?:answer|response|output|agent|it)\b.{0,20}\b(?:must|should|may) ?(?:not|n['’]t)\b"
     r"|\bnot (?:sufficient|enough|acceptable)\b|不(?:应|要|得|能|可)",
     re.IGNORECASE,
@@ -133,20 +135,21 @@ def as_keyword(phrase: str, plain: str) -> Any:
 
 
 def lines_of(text: str) -> Iterator[str]:
-    """An expectation of several lines, line by line without the marks of lists and headings.
+    r"""An expectation of several lines, line by line without the marks of lists and headings.
 
-    >>> list(lines_of("Causes:\\n\\n- **Memory**: 1.8GB\\n2. done"))
+    >>> list(lines_of("Causes:\n\n- **Memory**: 1.8GB\n2. done"))
     ['Causes:', '**Memory**: 1.8GB', 'done']
     """
     for line in text.splitlines():
         bare = re.sub(r"^\s*(?:[-*+#>]+|\d{1,2}[.)])\s+", "", line).strip()
-        if bare:
+        if bare.strip("*_ "):
             yield bare
 
 
 def _phrases(text: str) -> Iterator[tuple[int, str]]:
     """What may be a keyword, with its place; what one pattern has taken, the next does not see."""
-    left = text
+    # Keys of JSON are no phrases.
+    left = _KEY.sub(lambda key: " " * len(key[0]), text)
     for pattern in (*_QUOTED, _FIGURE, _JOINED, _CALL, _CAMEL, _ACRONYM):
         taken: list[tuple[int, int]] = []
         for match in pattern.finditer(left):
@@ -171,7 +174,10 @@ def _says_something(phrase: str, pattern: re.Pattern[str]) -> bool:
 
 
 def _whole(text: str) -> Iterator[str]:
-    bare = text.strip(_SENTENCE_END)
+    bare = text.strip(_SENTENCE_END + "*_")
+    # A heading says what comes, not what is.
+    if text.rstrip("*_ ").endswith((":", "：")) or re.fullmatch(r"\s*(\*\*|__).*\1\s*", text):
+        return
     short = len(bare) <= MOST_CJK and " " not in bare if _CJK.search(bare) else len(bare.split()) <= MOST_WORDS
     if short and 1 < len(bare) <= LONGEST:
         yield bare

@@ -21,7 +21,6 @@ WIDTH: Final = 1 << 20
 LONGEST_REMARK: Final = 300
 # Line ends but LF: YAML would fold them in any style but double quotes.
 _FOREIGN_ENDS: Final = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_LAST: Final = ("knownFailure",)
 
 
 def write_drafts(drafts: Sequence[Draft], suite: str, head: Iterable[str] = (), verdicts: Sequence[str] = ()) -> bytes:
@@ -101,7 +100,7 @@ def _comments(remarks: Iterable[str], indent: str) -> Iterator[str]:
 def _keyed(key: str, value: Any, indent: str) -> list[str]:
     """A key with its value: a text of several lines as a block, anything else on one line."""
     if isinstance(value, str) and "\n" in value:
-        written = yaml.dump({key: value}, Dumper=_Dumper, allow_unicode=True, width=WIDTH)
+        written = yaml.dump({key: value}, Dumper=_Dumper, allow_unicode=True, width=WIDTH, sort_keys=False)
         return [f"{indent}{line}" if line else "" for line in written.removesuffix("\n").split("\n")]
     return [f"{indent}{key}: {_flow(value)}"]
 
@@ -109,7 +108,9 @@ def _keyed(key: str, value: Any, indent: str) -> list[str]:
 def _flow(value: Any) -> str:
     """A value on one line."""
     # As an element of a list: a text by itself may be written over several lines, or with a document's end.
-    written = yaml.dump([value], Dumper=_LineDumper, allow_unicode=True, width=WIDTH, default_flow_style=True)
+    written = yaml.dump(
+        [value], Dumper=_LineDumper, allow_unicode=True, width=WIDTH, default_flow_style=True, sort_keys=False
+    )
     inner: str = written.rstrip("\n")[1:-1]
     return inner
 

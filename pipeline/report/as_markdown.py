@@ -127,7 +127,7 @@ def _failed(view: View) -> list[str]:
     details = [line for case in failed[:DETAILED_CASES] for line in ("", *_case(view, case))]
     if len(failed) > OPEN_CASES:
         shown = min(len(failed), DETAILED_CASES)
-        title = f"The first {shown} of them one by one" if shown < len(failed) else "One by one"
+        title = f"The first {shown} of them one by one" if shown < len(failed) else f"All {shown} of them one by one"
         details = ["", *_folded(title, details[1:])]
     return [*lines, *details]
 

@@ -48,6 +48,8 @@ def keyword_lines(explanation: Explanation) -> Iterator[tuple[bool | None, str, 
         for finding in entries:
             if finding not in absent:
                 said, good = keyword_words(finding)
+                if purpose == "degraded-required" and all(one.found is False for one in entries):
+                    good = False
                 yield good, finding.label, name, said
         if absent:
             shown = "; ".join(finding.label for finding in absent[:_ABSENT_SHOWN])

@@ -25,10 +25,13 @@ MAX_LENGTH: Final = 4_000
 # Microseconds of one unit.
 _UNITS: Final = {"us": 1, "ms": 1_000, "s": 1_000_000, "min": 60_000_000}
 _NANOSECONDS: Final = "ns"
+# What `from_json` had to repair; functions of an expression have no way to hand it back.
+_REPAIRED: Final = [Repairs()]
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # What the library and the functions raise on values that they are not made for.
 _RUN_TIME: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 _KINDS: Final = {"string": "text", "array": "a list", "number": "a number", "boolean": "true or false"}
+_EXPECTING: Final = re.compile(r"Expecting: .*, got: (\w+)")
 _TOKEN: Final = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|\"(?:[^\"\\]|\\.)*\"|([A-Za-z_]\w*)\s*\(")
 
 
@@ -69,8 +72,8 @@ class Expression:
         except _RUN_TIME as error:
             due, found = _of_function(error)
             raise Refused(
-                f"the expression {shown(self.text)} cannot be worked out here: {due}, and there is {found}; "
-                "ask first whether the value is there (`value && function(value)`), or correct the mapping",
+                f"the expression {shown(self.text)} cannot be worked out here, as it needs {due}, and there is "
+                f"{found}: ask first whether the value is there (`value && function(value)`), or correct the mapping",
                 expected=due,
                 found=found,
             ) from None
@@ -94,6 +97,13 @@ class Expression:
             elif kind not in {"current", "identity"}:
                 return None
         return "$" + "".join(steps)
+
+
+def take_repairs() -> Repairs:
+    """What `from_json` has repaired since the last time this was asked."""
+    made = _REPAIRED[-1]
+    _REPAIRED[-1] = Repairs()
+    return made
 
 
 def shown(text: str) -> str:
@@ -140,7 +150,9 @@ def _problem_of_call(text: str, name: str, given: int) -> Problem | None:
         import difflib
 
         near = difflib.get_close_matches(name, known, n=1)
-        return Problem(what=f"there is no function {quote(name)}", expected=", ".join(near or sorted(known)), column=column)
+        return Problem(
+            what=f"there is no function {quote(name)}", expected=", ".join(near or sorted(known)), column=column
+        )
     due, or_more = known[name]
     if given < due or (given > due and not or_more):
         return Problem(
@@ -216,7 +228,7 @@ def from_json(text: str | None) -> Any:
     if text is None or not text.strip():
         return None
     try:
-        return decode(text.encode("utf-8", "replace"), ANY, Repairs())
+        return decode(text.encode("utf-8", "replace"), ANY, _REPAIRED[-1])
     except Refused as refused:
         refused.message = f"from_json is given a text that is no JSON: {refused.message}"
         raise
@@ -273,9 +285,9 @@ def _of_function(error: Exception) -> tuple[str, str]:
     """What a function takes, and what it was given."""
     name = getattr(error, "function_name", None)
     if name is None:
-        return "a value that its functions can work with", quote(f"{type(error).__name__}: {_first_line(error)}")
+        return "values that its functions can work with", quote(f"{type(error).__name__}: {_first_line(error)}")
     types = [_KINDS.get(word, word) for word in getattr(error, "expected_types", ())]
-    return f"{name} takes {' or '.join(types)}", describe(getattr(error, "current_value", None))
+    return f"{' or '.join(types)} for {name}", describe(getattr(error, "current_value", None))
 
 
 def _unit(unit: str) -> int:
@@ -294,4 +306,8 @@ def _first_line(error: BaseException) -> str:
     text = inspect.cleandoc(str(error))
     for prefix in ("Invalid jmespath expression: ", "Invalid JMESPath expression: ", "Bad jmespath expression: "):
         text = text.removeprefix(prefix)
-    return text.partition(": Parse error at column")[0].partition("\n")[0].strip().rstrip(":")
+    text = text.partition(": Parse error at column")[0].partition("\n")[0].strip().rstrip(":.")
+    due = _EXPECTING.fullmatch(text)
+    if due is None:
+        return "it ends too early" if text == "Incomplete expression" else text
+    return "it ends too early" if due[1] == "eof" else f"{due[1].replace('_', ' ')} cannot stand here"

@@ -16,9 +16,10 @@ STDIN: Final = "-"
 NO_ROOT: Final = -1
 """Root index of standard input, which has none."""
 
-Kind = Literal["json", "lines", "raw"]
+Kind = Literal["json", "lines", "raw", "parquet"]
 
 _KINDS: Final[dict[str, Kind]] = {".json": "json", ".jsonl": "lines", ".ndjson": "lines"}
+_PARQUET: Final = ".parquet"
 _COMPRESSIONS: Final = {".gz": "gz", ".zst": "zst"}
 # So much of a file tells whose it is.
 _HEAD_BYTES: Final = 4096
@@ -32,10 +33,13 @@ class InputFile(msgspec.Struct, frozen=True, kw_only=True):
         path: where it is, None for standard input.
         name: what outputs call it: relative to its root, with `/`, valid Unicode.
         root: index into `Inputs.roots`, `NO_ROOT` for standard input.
-        kind: `json` is one document, `lines` one or more, `raw` what a format of its own ending reads whole.
+        kind: `json` is one document, `lines` one or more, `raw` what a format of its own ending reads whole, `parquet`
+            traces that were imported before.
         compression: `gz`, `zst`, or empty.
-        start: where a slice of a line file begins, in bytes; 0 for the beginning.
-        end: where it ends, just after a line end; None for the end of the file.
+        start: where a slice of a line file begins, in bytes; of a Parquet file its first row group; 0 for its
+            beginning.
+        end: where it ends, just after a line end; of a Parquet file the row group after its last; None for the end of
+            the file.
     """
 
     path: str | None
@@ -126,6 +130,8 @@ def kind_of(name: str) -> tuple[Kind, str] | None:
     """
     stem, ending = os.path.splitext(name.lower())
     compression = _COMPRESSIONS.get(ending, "")
+    if ending == _PARQUET:
+        return "parquet", ""
     ending = os.path.splitext(stem)[1] if compression else ending
     kind = _KINDS.get(ending) or ("raw" if ending in own_endings() else None)
     return (kind, compression) if kind else None
@@ -166,7 +172,7 @@ class _Search:
         real = os.path.realpath(path)
         if not os.path.exists(path):
             self._warn(name, self._root(folder or os.curdir), "broken-link", "this link leads nowhere")
-        elif kind is not None:
+        elif kind is not None and (named or not _is_foreign(real, kind)):
             if real not in self._seen:
                 self._files.append(self._file(path, name, self._root(folder or os.curdir), kind))
         elif named:
@@ -182,7 +188,7 @@ class _Search:
         for path in files:
             name = os.path.relpath(path, top)
             kind = kind_of(name)
-            if kind is None or (kind[0] == "raw" and not _is_owned(path, kind[1])):
+            if kind is None or (kind[0] == "raw" and not _is_owned(path, kind[1])) or _is_foreign(path, kind):
                 self._skipped.add(path)
             elif path not in self._seen:
                 taken.append(self._file(path, name, root, kind))
@@ -225,7 +231,7 @@ class _Search:
         """How the file behind a link found in a folder is read, None where it is not."""
         real = os.path.realpath(path)
         kind = kind_of(name)
-        if kind is None and not os.path.isdir(real):
+        if (kind is None and not os.path.isdir(real)) or (kind is not None and _is_foreign(real, kind)):
             self._skipped.add(path)
             return None
         if os.path.commonpath([top, real]) != top:
@@ -265,6 +271,15 @@ def _is_owned(path: str, compression: str) -> bool:
         # Reading will say what is wrong with it.
         return True
     return any(entry.owns is None or entry.owns(head) for entry in formats() if path.lower().endswith(entry.endings))
+
+
+def _is_foreign(path: str, kind: tuple[Kind, str]) -> bool:
+    """Whether a file that nobody named is a Parquet file of something else, such as a snapshot."""
+    if kind[0] != "parquet":
+        return False
+    from pipeline.sources.row_groups import is_foreign
+
+    return is_foreign(path)
 
 
 def _shown(path: str) -> str:

@@ -258,7 +258,7 @@ def _whole(inner: Any, value: Any) -> str | None:
 
 
 def _says(text: str | None) -> Said | None:
-    return None if text is None else Said("assistant", text)
+    return None if text is None or not text.strip() else Said("assistant", text)
 
 
 def _role(name: str) -> str:

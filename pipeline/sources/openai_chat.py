@@ -189,4 +189,14 @@ FORMAT = Format(
     recognises=recognises,
     read=read,
     by_record=True,
+    recognised_by="a list of messages with role and content, or an object with such `messages`",
+    fields={
+        "traceId": "id, where an object stands around the messages",
+        "question": "content of the first message with role user",
+        "finalAnswer": "content of the last message with role assistant that has text",
+        "model": "model, where an object stands around the messages",
+        "toolInvocations[].toolName": "messages[].tool_calls[].function.name",
+        "toolInvocations[].arguments": "messages[].tool_calls[].function.arguments, JSON inside a string",
+        "toolInvocations[].resultSummary": "content of the message with role tool and the same tool_call_id",
+    },
 )

@@ -13,7 +13,7 @@ from pipeline.sources.base import Document, Format, ReadTrace, Unreadable
 from pipeline.sources.files import InputFile, Inputs
 from pipeline.sources.formats import formats
 from pipeline.sources.json_text import BOM, encoding_of, plain, wrong_encoding
-from pipeline.sources.lines import Seen
+from pipeline.sources.lines import Seen, is_whole
 from pipeline.sources.lines import documents as line_documents
 from pipeline.sources.wording import Refused
 
@@ -42,7 +42,7 @@ class Batch(msgspec.Struct, kw_only=True):
 
 def read_batches(
     inputs: Inputs,
-    from_format: str = AUTO,
+    from_format: str | Format = AUTO,
     batch_bytes: int = BATCH_BYTES,
     *,
     seen: Seen | None = None,
@@ -51,7 +51,7 @@ def read_batches(
 
     Args:
         inputs: the files.
-        from_format: the name of the format of all files, or `auto`: each file tells by its first document.
+        from_format: the format of all files, its name, or `auto`: each file tells by its first document.
         batch_bytes: a batch ends once its documents add up to so many bytes.
         seen: of a single slice of a line file, filled in while reading.
 
@@ -61,8 +61,7 @@ def read_batches(
     Raises:
         UsageError: there is no such format.
     """
-    named = None if from_format == AUTO else format_named(from_format)
-    return _batches(inputs.files, named, batch_bytes, seen)
+    return _batches(inputs.files, named_format(from_format), batch_bytes, seen)
 
 
 def read_file(file: InputFile, format: Format | None = None) -> Iterator[ReadTrace | Unreadable]:  # noqa: A002
@@ -72,7 +71,18 @@ def read_file(file: InputFile, format: Format | None = None) -> Iterator[ReadTra
         file: the file.
         format: its format, None to tell by the first document that says so.
     """
-    return _read(_documents(file), format or _of_ending(file))
+    return _read(_documents(file, None, format), format or _of_ending(file))
+
+
+def named_format(from_format: str | Format) -> Format | None:
+    """The format that was asked for, None where each file is to tell its own.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    if isinstance(from_format, Format):
+        return from_format
+    return None if from_format == AUTO else format_named(from_format)
 
 
 def format_named(name: str) -> Format:
@@ -91,9 +101,7 @@ def format_of(file: InputFile) -> Format:
     return _of_ending(file) or _decide(_documents(file))[0]
 
 
-def _batches(
-    files: Iterable[InputFile], named: Format | None, batch_bytes: int, seen: Seen | None
-) -> Iterator[Batch]:
+def _batches(files: Iterable[InputFile], named: Format | None, batch_bytes: int, seen: Seen | None) -> Iterator[Batch]:
     size = read = 0
 
     def counted(items: Iterator[Document | Unreadable]) -> Iterator[Document | Unreadable]:
@@ -104,7 +112,9 @@ def _batches(
             read += length
             yield item
 
-    records = (record for file in files for record in _read(counted(_documents(file, seen)), named or _of_ending(file)))
+    records = (
+        record for file in files for record in _read(counted(_documents(file, seen, named)), named or _of_ending(file))
+    )
     while True:
         batch, size, read = Batch(), 0, 0
         with _collector_paused():
@@ -133,7 +143,14 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _documents(file: InputFile, seen: Seen | None = None) -> Iterator[Document | Unreadable]:
+def documents_of(file: InputFile, named: Format | None = None) -> Iterator[Document | Unreadable]:
+    """The documents of a file, and what could not be had of it, before any format has looked at them."""
+    return _documents(file, None, named)
+
+
+def _documents(
+    file: InputFile, seen: Seen | None = None, named: Format | None = None
+) -> Iterator[Document | Unreadable]:
     pieces = streams.chunks(file.path, file.compression, file.start, file.end)
     if file.kind == "lines":
         yield from line_documents(pieces, file.name, file.root, seen=seen)
@@ -146,7 +163,27 @@ def _documents(file: InputFile, seen: Seen | None = None) -> Iterator[Document |
     except Refused as refused:
         yield Unreadable(fault=refused.fault(file.name, None), root=file.root)
     else:
-        yield Document(data if file.kind == "raw" else data.removeprefix(BOM), file.name, None, file.root)
+        document = Document(data if file.kind == "raw" else data.removeprefix(BOM), file.name, None, file.root)
+        several = file.kind == "json" and named is not None and named is not native.FORMAT
+        yield from (_concatenated(document) if several else None) or (document,)
+
+
+def _concatenated(document: Document) -> Iterator[Document | Unreadable] | None:
+    """The documents of a `.json` file that is no JSON as a whole, but several objects or lists one after the other.
+
+    None where it is one document, be it a broken one: half a list is not to be taken for the objects in it.
+    """
+    if is_whole(document.data):
+        return None
+    items = line_documents([document.data], document.file, document.root)
+    first, second = next(items, None), next(items, None)
+    if not isinstance(first, Document) or second is None:
+        return None
+    try:
+        value = plain(first.data)
+    except Refused:
+        return None
+    return chain((first, second), items) if isinstance(value, dict | list) else None
 
 
 def _of_ending(file: InputFile) -> Format | None:
@@ -178,7 +215,7 @@ def _read(items: Iterator[Document | Unreadable], named: Format | None) -> Itera
     yield from unreadable
 
 
-def _decide(items: Iterator[Document | Unreadable]) -> tuple[Format, list[Document | Unreadable]]:
+def _decide(items: Iterator[Document | Unreadable]) -> tuple[Format, Iterable[Document | Unreadable]]:
     """The format of a file by the first document that tells, and what was taken from `items` so far."""
     taken: list[Document | Unreadable] = []
     for item in items:
@@ -191,9 +228,23 @@ def _decide(items: Iterator[Document | Unreadable]) -> tuple[Format, list[Docume
             else:
                 if found is not None:
                     return found, taken
+                several = _of_concatenated(item) if item.line is None else None
+                if several is not None:
+                    return several
         if len(taken) == _UNDECIDED_LIMIT:
             break
     return native.FORMAT, taken
+
+
+def _of_concatenated(document: Document) -> tuple[Format, Iterator[Document | Unreadable]] | None:
+    """The format of a `.json` file that holds several documents, and these; a native file holds one and no more."""
+    first = next(_concatenated(document) or iter(()), None)
+    try:
+        found = _format_of(first) if isinstance(first, Document) else None
+    except Refused:
+        return None
+    several = _concatenated(document)
+    return None if found is None or found is native.FORMAT or several is None else (found, several)
 
 
 def _format_of(document: Document) -> Format | None:

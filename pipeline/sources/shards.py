@@ -13,7 +13,7 @@ import msgspec
 
 from pipeline.sources.base import Format
 from pipeline.sources.files import InputFile
-from pipeline.sources.read import AUTO, format_named, format_of
+from pipeline.sources.read import AUTO, format_of, named_format
 
 SHARD_BYTES: Final = 16 << 20
 # Files of one shard at most, however small: what a worker has in hand when it is killed is done again.
@@ -38,20 +38,21 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_slice(self) -> bool:
-        """Whether it is a part of one line file."""
+        """Whether it is a part of one file."""
         return len(self.files) == 1 and self.files[0].is_slice
 
     def name(self) -> str:
         """What messages call it."""
         first, last = self.files[0], self.files[-1]
         if self.is_slice:
-            return f"shard {self.number} ({first.name}, bytes {first.start} to {first.end or 'the end'})"
+            unit = "row groups" if first.kind == "parquet" else "bytes"
+            return f"shard {self.number} ({first.name}, {unit} {first.start} to {first.end or 'the end'})"
         return f"shard {self.number} ({first.name}{'' if first is last else f' to {last.name}'})"
 
 
 def cut(
     files: Iterable[InputFile],
-    from_format: str = AUTO,
+    from_format: str | Format = AUTO,
     *,
     shard_bytes: int = SHARD_BYTES,
     shard_files: int = SHARD_FILES,
@@ -60,10 +61,11 @@ def cut(
 
     Args:
         files: the files, in order.
-        from_format: the name of their format, or `auto`.
+        from_format: their format, its name, or `auto`.
         shard_bytes: bytes of one shard, about; a single document is never cut.
         shard_files: files of one shard at most.
     """
+    name = from_format if isinstance(from_format, str) else from_format.name
     shards: list[Shard] = []
     group: list[InputFile] = []
     size = 0
@@ -71,11 +73,16 @@ def cut(
     def close() -> None:
         nonlocal group, size
         if group:
-            shards.append(Shard(number=len(shards), files=tuple(group), size=size, format=from_format))
+            shards.append(Shard(number=len(shards), files=tuple(group), size=size, format=name))
         group, size = [], 0
 
     for file in files:
         length = _size(file)
+        if file.kind == "parquet":
+            close()
+            for piece, extent in _groups(file, shard_bytes):
+                shards.append(Shard(number=len(shards), files=(piece,), size=extent, format=name))
+            continue
         entry = _cuttable(file, from_format) if length > shard_bytes else None
         if entry is not None:
             close()
@@ -108,11 +115,26 @@ def _size(file: InputFile) -> int:
         return 0
 
 
-def _cuttable(file: InputFile, from_format: str) -> Format | None:
+def _groups(file: InputFile, shard_bytes: int) -> Iterator[tuple[InputFile, int]]:
+    """A Parquet file cut between its row groups, every `shard_bytes` or a little later, with the size of each piece."""
+    from pipeline.sources.row_groups import group_sizes
+
+    assert file.path is not None  # noqa: S101 - standard input is a line file
+    sizes = group_sizes(file.path)
+    start = size = 0
+    for index, length in enumerate(sizes, start=1):
+        size += length
+        if size >= shard_bytes and index < len(sizes):
+            yield msgspec.structs.replace(file, start=start, end=index), size
+            start, size = index, 0
+    yield msgspec.structs.replace(file, start=start), size
+
+
+def _cuttable(file: InputFile, from_format: str | Format) -> Format | None:
     """The format of a file that may be read in slices: a plain line file whose records stand alone."""
     if file.kind != "lines" or file.compression or file.path is None:
         return None
-    entry = format_of(file) if from_format == AUTO else format_named(from_format)
+    entry = named_format(from_format) or format_of(file)
     return entry if entry.by_record else None
 
 

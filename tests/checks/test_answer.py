@@ -44,6 +44,15 @@ FAILURES: list[tuple[str, str, Case, Trace, str, str, str]] = [
         "the trace has no final answer: finalAnswer is absent or blank",
     ),
     (
+        "answer-present",
+        "nothing that a reader sees",
+        {},
+        answer("\u200b** `\u2060` **"),
+        "a final answer",
+        "text of which a reader sees nothing",
+        "the final answer shows a reader nothing: it is all invisible characters or bare Markdown",
+    ),
+    (
         "root-cause-keywords",
         "one of two",
         POOL,

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import pipeline
+
 Command = Callable[..., int]
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-c", "from pipeline.cli import main; main()"]
@@ -44,6 +46,7 @@ def suite(tmp_path: Path) -> Path:
     (tmp_path / "cases/broken.yaml").write_text("cases: [")
     (tmp_path / "cases/notes.txt").write_text("no case file")
     (tmp_path / "other.json").write_text('{"cases": [{"id": "other-one", "tags": "no list"}, 7, {"id": 3}]}')
+    pipeline.evaluate(tmp_path / "cases/c.yaml", tmp_path / "other.json", out=tmp_path / "data/runs/latest")
     return tmp_path
 
 
@@ -65,6 +68,8 @@ def suite(tmp_path: Path) -> Path:
         pytest.param("diagnosis-eval formats openr", ["openrca"], id="a trace format"),
         pytest.param("diagnosis-eval explain-check evid", ["evidence-coverage"], id="checks"),
         pytest.param("diagnosis-eval explain-", ["explain-check"], id="commands"),
+        pytest.param("diagnosis-eval explain pool", ["pool-empty", "pool-exhausted"], id="judged case ids"),
+        pytest.param("diagnosis-eval explain --run nowhere pool", [], id="case ids of no run"),
     ],
 )
 def test_bash_completes(suite: Path, words: str, expected: list[str]) -> None:

@@ -92,7 +92,7 @@ def test_the_terminal_is_left_in_order_when_the_work_fails(watched: Watched) -> 
 def told(folder: Path, traces: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     case = {"id": "a", "question": "q", "rootCauseKeywords": [], "requiredEvidenceTools": [], "requireVerdict": False}
     (folder / "cases.json").write_text(json.dumps({"schemaVersion": 1, "suite": "s", "cases": [case]}))
-    monkeypatch.setattr("pipeline.judging.read_batches", partial(read_batches, batch_bytes=3_100))
+    monkeypatch.setattr("pipeline.flatten.batches.read_batches", partial(read_batches, batch_bytes=3_100))
     calls: list[tuple[int, int]] = []
     options = Options(cases=(str(folder / "cases.json"),), traces=tuple(traces))
     run(options, progress=lambda done, total: calls.append((done, total)))

@@ -257,3 +257,11 @@ def test_printable_text_is_one_line_without_escapes(text: str) -> None:
 )
 def test_printable(text: str, expected: str) -> None:
     assert printable(text) == expected
+
+
+def test_on_a_github_runner_nothing_printed_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert "::" not in printable("::error::stop")
+    assert "##[" not in printable("##[error]stop")
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    assert printable("::error::stop") == "::error::stop"

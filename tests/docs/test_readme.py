@@ -28,6 +28,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(ROOT / "cases", folder / "cases")
     shutil.copytree(ROOT / "fixtures", folder / "fixtures")
+    shutil.copytree(ROOT / "data/baseline", folder / "data/baseline")
     command = folder / "bin/diagnosis-eval"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "from pipeline.cli import main; main()" "$@"\n')

@@ -439,11 +439,12 @@ SUITE = {
 EVALUATE = """
 import sys
 from pipeline import run as running
+from pipeline.flatten import batches
 from pipeline.sources.read import read_batches
 from pipeline.snapshot import store
 
 cases, traces, out, batch_bytes = sys.argv[1:]
-running.read_batches = lambda inputs, form: read_batches(inputs, form, int(batch_bytes))
+batches.read_batches = lambda inputs, form, seen: read_batches(inputs, form, int(batch_bytes), seen=seen)
 running.evaluate(cases, traces, out=out)
 """
 

@@ -102,7 +102,9 @@ function keywordsPart(it) {
     // What is forbidden and absent is no news, and told in one line.
     const absent = WANTED.has(purpose) ? [] : entries.filter((one) => one.found === false);
     for (const one of entries.filter((entry) => !absent.includes(entry))) {
-      const [said, good] = keywordWords(one);
+      const none = purpose === "degraded-required" && entries.every((entry) => entry.found === false);
+      const [said, judged] = keywordWords(one);
+      const good = none ? false : judged;
       rows.push(make("li", {}, sign(good), make("span", { class: "entry" }, one.label), make("span", { class: "said" + (good === false ? " bad" : "") }, said + (purpose === "root-cause" ? "" : " · " + PURPOSES[purpose]))));
     }
     if (absent.length) rows.push(make("li", {}, sign(true), make("span", { class: "entry" }, absent.map((one) => one.label).join("; ")), make("span", { class: "said" }, "not found · " + PURPOSES[purpose])));
@@ -155,7 +157,7 @@ function callRow(call, longest) {
     call.meets ? make("span", { class: "meets" }, "meets " + call.meets.join(", ")) : null,
     make("span", { class: "time" }, time === null ? "" : duration(time), time === null ? null : make("span", { class: "track" }, make("span", { class: "bar", style: "width:" + Math.max(1, (100 * time) / longest).toFixed(1) + "%" }))),
   ];
-  if (!details.length) return make("li", { class: "call" }, make("div", { class: "summary" }, head));
+  if (!details.length) return make("li", { class: "call" }, make("div", { class: "line" }, head));
   return make("li", { class: "call" }, make("details", { open: Boolean(call.failed) }, make("summary", {}, head), details.map(([name, value]) => make("div", { class: "text" }, make("h4", {}, name), make("pre", { dir: "auto", tabindex: "0" }, pretty(value))))));
 }
 

@@ -67,12 +67,13 @@ function route() {
     openCase(asked.case, /^\d+$/u.test(asked.trial || "") ? Number(asked.trial) : null);
     return;
   }
-  const named = FILTERS.filter((key) => asked[key]);
-  const before = address(state.filters);
+  const wanted = Object.fromEntries(FILTERS.filter((key) => asked[key]).map((key) => [key, asked[key]]));
+  // `#cases` and other anchors leave the filters alone; coming back to the same ones keeps the page.
+  const anchor = location.hash.length > 1 && !Object.keys(wanted).length;
+  const changed = !anchor && address(wanted) !== address(state.filters);
+  if (changed) applyFilters(wanted);
   closeCase();
-  // `#cases` and other anchors leave the filters alone.
-  if (named.length || location.hash.length <= 1) applyFilters(asked);
-  if (named.length && before !== address(state.filters)) at("cases").scrollIntoView();
+  if (changed && Object.keys(wanted).length) at("cases").scrollIntoView();
 }
 
 function moveFocus(step) {

@@ -1,6 +1,6 @@
 """The part of the page that stands there without a script: the verdict, what got worse or failed, the distributions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from pipeline.diff import Change, Diff, DiffItem
@@ -93,8 +93,8 @@ def _statuses(view: View) -> str:
             for value, words in (
                 (figure(summary.traces), "traces judged"),
                 (figure(summary.average_tool_calls), "tool calls on average"),
-                (duration(summary.average_duration_ms), "on average"),
-                (duration(summary.duration_ms_p95), "p95"),
+                (duration(summary.average_duration_ms), "average duration"),
+                (duration(summary.duration_ms_p95), "p95 of durations"),
             )
             if value != "–"
         ),
@@ -233,7 +233,7 @@ def _failing(view: View) -> str:
     if known:
         listed = "".join(
             f'<li class="reason">{case_link(case.case_id)} '
-            f"<ul><li>{text(view.details[case.case_id].known_reason or '')}</li></ul></li>"
+            f"<ul><li>{text(view.details[case.case_id].known_reason or '')}</li>{''.join(_reasons(case))}</ul></li>"
             for case in known[:LISTED_CASES]
         )
         sections += [
@@ -246,10 +246,15 @@ def _failing(view: View) -> str:
     return lines(sections)
 
 
-def _failing_case(case: CaseEntry) -> str:
+def _reasons(case: CaseEntry) -> list[str]:
     reasons = [_reason(failed.check, failed.message) for failed in case.failed_checks[:LISTED_MESSAGES]]
     if len(case.failed_checks) > LISTED_MESSAGES:
         reasons.append(f"<li>… and {counted(len(case.failed_checks) - LISTED_MESSAGES, 'more check')}</li>")
+    return reasons
+
+
+def _failing_case(case: CaseEntry) -> str:
+    reasons = _reasons(case)
     if case.reason is not None:
         reasons.append(f"<li>{text(case.reason)}</li>")
     trials = f" {case.passed_trials} of {counted(case.trials, 'trial')} passed" if case.trials > 1 else ""
@@ -262,11 +267,16 @@ def _compared(diff: Diff) -> str:
     """The figures of both runs side by side, and what is better or merely different."""
     summary = diff.summary
     rows = [
-        ("Pass rate", *_change(summary.pass_rate, as_percent=True)),
+        ("Pass rate", *_change(summary.pass_rate, percent)),
         ("Average tool calls", *_change(summary.average_tool_calls)),
-        ("Average duration, ms", *_change(summary.average_duration_ms)),
+        ("Average duration", *_change(summary.average_duration_ms, duration)),
         *(
-            (f"Verdict {name(verdict)}", figure(change.baseline), figure(change.current), f"{change.delta:+,}")
+            (
+                f"Verdict {name(verdict)}",
+                figure(change.baseline),
+                figure(change.current),
+                f"{change.delta:+,}" if change.delta else "0",
+            )
             for verdict, change in sorted(
                 summary.verdict_distribution.items(), key=lambda item: (-item[1].baseline - item[1].current, item[0])
             )[:LISTED_VALUES]
@@ -294,11 +304,12 @@ def _compared(diff: Diff) -> str:
     )
 
 
-def _change(change: Change, *, as_percent: bool = False) -> tuple[str, str, str]:
-    show = percent if as_percent else figure
+def _change(change: Change, show: Callable[[float | None], str] = figure) -> tuple[str, str, str]:
     delta = "–"
-    if change.delta is not None:
-        delta = f"{change.delta * 100:+.1f} points" if as_percent else f"{change.delta:+,.2f}"
+    if change.delta is not None and show is percent:
+        delta = f"{change.delta * 100:+.1f} points"
+    elif change.delta is not None:
+        delta = f"{'+' if change.delta > 0 else ''}{show(change.delta)}"
     return show(change.baseline), show(change.current), delta
 
 

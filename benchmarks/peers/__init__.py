@@ -1,0 +1,1 @@
+"""One module per tool that diagnosis-eval is measured against: its inputs, its command, and what it found."""
