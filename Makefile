@@ -14,7 +14,7 @@ BENCH := .venv-bench/bench.stamp
 FULLY_COVERED := pipeline/checks/*,pipeline/text.py,pipeline/judge.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check docs bench bench-full lock clean
+.PHONY: help setup run test check docs site notebooks bench bench-full lock clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -40,6 +40,12 @@ check: $(TEST) ## everything that CI asks for: format, lint, types, layers, docs
 
 docs: $(TEST) ## write the generated pages of docs/ again
 	$(BIN)/python -m tools.docs
+
+site: $(TEST) ## build the docs as a site in build/site; broken links are errors
+	$(BIN)/mkdocs build --strict --quiet
+
+notebooks: $(TEST) ## export notebooks/*.py to the .ipynb beside them
+	for name in notebooks/*.py; do $(BIN)/marimo --quiet export ipynb "$$name" --output "$${name%.py}.ipynb" --force; done
 
 # Numbers of traces, such as 1k or 1k,10k. Without them the usual sizes are measured, and the run is recorded.
 SIZES ?= $(BENCH_SIZES)

@@ -13,7 +13,7 @@ from benchmarks.measure import Usage, measure
 Group = Literal["peers", "limits", "start", "growth", "processes"]
 
 # So much time goes into the timed rounds of one comparison: quick commands are run more often, slow ones once.
-ROUNDS_SECONDS: Final = 10.0
+ROUNDS_SECONDS: Final = 8.0
 MOST_ROUNDS: Final = 5
 
 
@@ -146,7 +146,7 @@ def compare(comparison: Comparison) -> tuple[Side, Side | None, str]:
 def rounds(seconds: float) -> int:
     """How many timed rounds fit where one takes so many seconds: one at least.
 
-    >>> [rounds(seconds) for seconds in (0.3, 3.0, 60.0)]
+    >>> [rounds(seconds) for seconds in (0.3, 2.5, 60.0)]
     [5, 3, 1]
     """
     return max(1, min(MOST_ROUNDS, int(ROUNDS_SECONDS / max(seconds, 0.001))))

@@ -6,8 +6,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Final
 
@@ -16,6 +16,8 @@ import msgspec
 # The kernel counts the peak in KiB on Linux, in bytes on macOS.
 _RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024
 _MB: Final = 1_000_000
+
+LAUNCHER: Final = Path(__file__).parent / "launch.py"
 
 # Processes are looked at so often where their memory is added up.
 LOOK_SECONDS: Final = 0.02
@@ -78,48 +80,47 @@ def measure(  # noqa: PLR0913 - what a command may need, by name
     Raises:
         CommandFailedError: it could not be started, took too long, or ended with another code.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        started = time.perf_counter()
-        try:
-            process = subprocess.Popen(  # noqa: S603 - the benchmark's own commands
-                list(command),
-                cwd=cwd,
-                env={**os.environ, **(env or {})},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise CommandFailedError(f"cannot start {command[0]}: {error.strerror or error}") from error
-        alarm = threading.Timer(timeout_s, _kill, [process.pid])
-        alarm.start()
+    with tempfile.TemporaryDirectory(prefix="measure-") as folder, ExitStack() as files:
+        out, err = (files.enter_context((Path(folder) / name).open("w+b")) for name in ("out", "err"))
+        report = Path(folder) / "report"
+        process = subprocess.Popen(  # noqa: S603 - the benchmark's own commands
+            [sys.executable, "-I", "-S", str(LAUNCHER), str(report), *command],
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
         looker = _Looker(process.pid) if look else None
+        late = False
         try:
-            _, status, usage = os.wait4(process.pid, 0)
-            wall = time.perf_counter() - started
-        except BaseException:
-            _kill(process.pid)
-            process.wait()
-            raise
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            late = True
         finally:
-            late = not alarm.is_alive()
-            alarm.cancel()
             if looker is not None:
                 looker.stop()
-        # Popen has not seen the end, and would complain of a child that nobody waited for.
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in codes:
-            why = f"took more than {timeout_s:g} s" if late else f"ended with code {process.returncode}"
-            raise CommandFailedError(f"{' '.join(command)[:WORDS_SHOWN]} {why}: {_words(err) or _words(out)}")
+            if process.returncode is None:
+                _kill(process.pid)
+                process.wait()
+        shown = " ".join(command)[:WORDS_SHOWN]
+        if late:
+            raise CommandFailedError(f"{shown} took more than {timeout_s:g} s")
+        if not report.exists():
+            raise CommandFailedError(_words(err))
+        wall, cpu, peak, status = report.read_text("ascii").split()
+        code = os.waitstatus_to_exitcode(int(status))
+        if code not in codes:
+            raise CommandFailedError(f"{shown} ended with code {code}: {_words(err) or _words(out)}")
         out.seek(0)
         return Usage(
-            wall_s=wall,
-            cpu_s=usage.ru_utime + usage.ru_stime,
-            rss_mb=usage.ru_maxrss * _RSS_UNIT / _MB,
+            wall_s=float(wall),
+            cpu_s=float(cpu),
+            rss_mb=int(peak) * _RSS_UNIT / _MB,
             pss_mb=looker.peak_mb if looker is not None else None,
             processes=looker.most if looker is not None else 1,
-            exit_code=process.returncode,
+            exit_code=code,
             stdout=out.read().decode("utf-8", "replace"),
         )
 
@@ -137,10 +138,10 @@ def _words(output: IO[bytes]) -> str:
 
 
 class _Looker(threading.Thread):
-    """Adds up the memory of a process and its descendants, again and again.
+    """Adds up the memory of all descendants of a process, again and again.
 
     Args:
-        pid: the process.
+        pid: the process; it is not counted itself.
     """
 
     def __init__(self, pid: int) -> None:
@@ -154,7 +155,8 @@ class _Looker(threading.Thread):
     def run(self) -> None:
         """Look until told to stop."""
         while not self._ended.wait(LOOK_SECONDS):
-            found = [memory for pid in descendants(self._pid) if (memory := proportional_mb(pid)) is not None]
+            _, *pids = descendants(self._pid)
+            found = [memory for pid in pids if (memory := proportional_mb(pid)) is not None]
             if found:
                 self.most = max(self.most, len(found))
                 self.peak_mb = max(self.peak_mb or 0.0, sum(found))

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import polars as pl
 
 from pipeline.cases.model import CASE_ID_PATTERN
 from pipeline.errors import Fault, InputError, UsageError, quote
 from pipeline.flatten.parquet import TraceWriter, cannot_write
-from pipeline.flatten.traces import flatten_traces
+from pipeline.flatten.traces import TraceFrames, flatten_traces
 from pipeline.mapping_file import format_of, wanted_mapping
 from pipeline.sources.base import ReadTrace, Trace
 from pipeline.sources.files import Inputs, find_inputs
@@ -27,7 +28,7 @@ _ENCODER: Final = msgspec.json.Encoder()
 _STEM: Final = re.compile(r"([^/]+)(?i:\.json(?:\.gz|\.zst)?)$")
 _CASE_ID: Final = re.compile(CASE_ID_PATTERN)
 
-Write = Callable[[Batch], None]
+Write = Callable[[Batch, TraceFrames], None]
 
 
 class Imported(msgspec.Struct, kw_only=True):
@@ -49,18 +50,17 @@ class Imported(msgspec.Struct, kw_only=True):
     faults: list[Fault] = []
     warnings: list[Fault] = []
 
-    def count(self, batch: Batch) -> None:
+    def count(self, frames: TraceFrames) -> None:
         """Take one batch."""
-        self.traces += len(batch.traces)
-        self.unreadable += len(batch.unreadable)
-        self.faults += [one.fault for one in batch.unreadable[: TOLD - len(self.faults)]]
-        for record in batch.traces:
-            self.warned += len(record.warned)
-            if record.warned and len(self.warnings) < TOLD:
-                self.warnings += [
-                    Fault(file=record.file, line=record.line, path=one.path, message=one.message)
-                    for one in record.warned
-                ]
+        self.traces += frames.traces.height
+        self.unreadable += frames.errors.height
+        self.warned += frames.warnings.height
+        self.faults += _first(frames.errors, TOLD - len(self.faults))
+        self.warnings += _first(frames.warnings.drop("kind"), TOLD - len(self.warnings))
+
+
+def _first(rows: pl.DataFrame, count: int) -> list[Fault]:
+    return [Fault(**row) for row in rows.head(count).iter_rows(named=True)]
 
 
 class _NothingRead(Exception):  # noqa: N818 - only takes the way out that errors take
@@ -100,8 +100,9 @@ def import_traces(
     batches = read_batches(inputs, from_format if mapped is None else format_of(mapped))
     with suppress(_NothingRead), _rows(out) if ending == PARQUET else _lines(out) as write:
         for batch in batches:
-            imported.count(batch)
-            write(batch)
+            frames = flatten_traces(batch.traces, batch.unreadable)
+            imported.count(frames)
+            write(batch, frames)
         if not imported.traces:
             raise _NothingRead
     return imported
@@ -110,7 +111,7 @@ def import_traces(
 @contextmanager
 def _rows(out: Path) -> Iterator[Write]:
     with TraceWriter(out) as writer:
-        yield lambda batch: writer.add(flatten_traces(batch.traces, batch.unreadable))
+        yield lambda _, frames: writer.add(frames)
 
 
 @contextmanager
@@ -120,7 +121,7 @@ def _lines(out: Path) -> Iterator[Write]:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with beside.open("wb") as stream:
-            yield lambda batch: _write(stream.write, batch)
+            yield lambda batch, _: _write(stream.write, batch)
         os.replace(beside, out)  # noqa: PTH105 - the name says that it replaces
     except OSError as error:
         raise cannot_write(out, error) from error

@@ -15,13 +15,12 @@ from pipeline.flatten.batches import frame_batches
 from pipeline.flatten.suite import SuiteFrames, flatten_suite
 from pipeline.flatten.traces import TraceFrames
 from pipeline.judge import judge
-from pipeline.mapping_file import format_of
 from pipeline.noted import Noted
 from pipeline.redact import redact_frame, redact_json, redacting
 from pipeline.snapshot.rows import error_rows, snapshot_rows
+from pipeline.sources.base import Format
 from pipeline.sources.files import Inputs
 from pipeline.sources.lines import Seen
-from pipeline.sources.mapping import Mapping
 from pipeline.sources.shards import Shard
 
 # Columns and fields that hold our own words and ids; redaction leaves them alone.
@@ -54,13 +53,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         suite: all cases of the suite.
         selected: ids of the cases to judge.
         with_text: keep the free text of the traces.
-        mapping: where the fields of a trace stand, in place of a format.
+        mapping: where the fields of a trace stand, in place of a format; a `Mapping` as JSON.
     """
 
     suite: Suite
     selected: tuple[str, ...]
     with_text: bool = True
-    mapping: Mapping | None = None
+    mapping: str | None = None
 
 
 class Partial(msgspec.Struct, kw_only=True):
@@ -96,7 +95,7 @@ class Judging:
         selected = [case for case in job.suite.cases if case.id in chosen]
         self.job = job
         self.suite_frames: SuiteFrames = flatten_suite(selected)
-        self.mapped = None if job.mapping is None else format_of(job.mapping)
+        self.mapped = None if job.mapping is None else _format_of(job.mapping)
         self._targets: Targets = targets(job.suite.cases, selected)
 
     def shard(
@@ -142,6 +141,14 @@ class Judging:
         noted.add_errors(assigned.errors)
         noted.add_unmatched(assigned.unmatched)
         noted.add_warnings(frames.warnings)
+
+
+def _format_of(mapping: str) -> Format:
+    # Only a run with a mapping pays for the import.
+    from pipeline.mapping_file import format_of
+    from pipeline.sources.mapping import Mapping
+
+    return format_of(msgspec.json.decode(mapping, type=Mapping))
 
 
 def redacted_rows(rows: pl.DataFrame, suite: Suite) -> pl.DataFrame:

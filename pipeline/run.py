@@ -26,7 +26,6 @@ from pipeline.errors import CaseFileError, InputError, UsageError
 from pipeline.git import git_head
 from pipeline.judge import all_checks
 from pipeline.judging import Job, Judging, redacted_rows, with_redacted_keys
-from pipeline.mapping_file import wanted_mapping
 from pipeline.noted import Noted, redacted_entries
 from pipeline.redact import redact_texts
 from pipeline.report.base import Writer, all_writers
@@ -205,7 +204,7 @@ def run(  # noqa: PLR0913 - what is judged, how, and where the results go, named
         suite=suite,
         selected=tuple(case.id for case in selected),
         with_text=options.with_text,
-        mapping=wanted_mapping(options.mapping, options.from_format, inputs),
+        mapping=None if options.mapping is None else _mapping(options.mapping, options.from_format, inputs),
     )
     judging = Judging(job)
     with tempfile.TemporaryDirectory(prefix="diagnosis-eval-") as scratch:
@@ -289,6 +288,13 @@ def prepare(options: Options) -> tuple[Suite, tuple[Case, ...], Inputs]:
                 hint="give one folder, or name the files apart: it must be clear which one is judged",
             )
     return suite, selected, inputs
+
+
+def _mapping(path: str, from_format: str, inputs: Inputs) -> str:
+    # Only a run with a mapping pays for the import.
+    from pipeline.mapping_file import wanted_mapping
+
+    return msgspec.json.encode(wanted_mapping(path, from_format, inputs)).decode()
 
 
 def _bytes_in_all(inputs: Inputs) -> int:

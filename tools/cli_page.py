@@ -11,9 +11,9 @@ def commands() -> list[str]:
     """Every command by the words that call it, groups and their commands included."""
     import typer.main
 
-    from pipeline.cli import app
+    from pipeline.cli import build_app
 
-    return list(_below(typer.main.get_command(app), ""))
+    return list(_below(typer.main.get_command(build_app()), ""))
 
 
 def _below(command: Any, name: str) -> Iterator[str]:

@@ -1,50 +1,61 @@
 """The Typer application, and how its errors reach a person."""
 
+import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, Final, NoReturn
 
 import typer
 
 from pipeline import __version__
-from pipeline.cli import baseline
-from pipeline.cli.checks import checks, explain_check
-from pipeline.cli.diff import diff, report
-from pipeline.cli.drafts import draft, import_cases
-from pipeline.cli.explain import explain
-from pipeline.cli.formats import formats
-from pipeline.cli.import_ import import_
-from pipeline.cli.init import init
-from pipeline.cli.run import run
-from pipeline.cli.schema import schema
-from pipeline.cli.validate import validate
 from pipeline.errors import DiagnosisEvalError
 
 INTERRUPTED = 130
 
-app = typer.Typer(
-    name="diagnosis-eval",
-    help="Judge saved traces of an incident-diagnosis agent against fixed cases, offline and deterministically.",
-    epilog="Exit codes: 0 the gate holds, 1 it tripped, 2 bad usage or bad input.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command()(run)
-app.command()(report)
-app.command()(diff)
-app.add_typer(baseline.app, name="baseline")
-app.command()(explain)
-app.command()(validate)
-app.command("import")(import_)
-app.command()(import_cases)
-app.command()(draft)
-app.command()(schema)
-app.command()(checks)
-app.command()(explain_check)
-app.command()(formats)
-app.command()(init)
+# The commands in the order of the help, and where each stands. Only the one asked for is imported: most of the time
+# that a small run takes is start-up.
+COMMANDS: Final = {
+    "run": "run.run",
+    "report": "diff.report",
+    "diff": "diff.diff",
+    "baseline": "baseline.app",
+    "explain": "explain.explain",
+    "validate": "validate.validate",
+    "import": "import_.import_",
+    "import-cases": "drafts.import_cases",
+    "draft": "drafts.draft",
+    "schema": "schema.schema",
+    "checks": "checks.checks",
+    "explain-check": "checks.explain_check",
+    "formats": "formats.formats",
+    "init": "init.init",
+}
+
+
+def build_app(wanted: str | None = None) -> typer.Typer:
+    """The application.
+
+    Args:
+        wanted: the one command to load; all of them, for help and completion, where it is none.
+    """
+    app = typer.Typer(
+        name="diagnosis-eval",
+        help="Judge saved traces of an incident-diagnosis agent against fixed cases, offline and deterministically.",
+        epilog="Exit codes: 0 the gate holds, 1 it tripped, 2 bad usage or bad input.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in [wanted] if wanted in COMMANDS else COMMANDS:
+        module, _, attribute = COMMANDS[str(name)].partition(".")
+        command = getattr(importlib.import_module(f"pipeline.cli.{module}"), attribute)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    app.callback()(options)
+    return app
 
 
 def _version(asked: bool) -> None:
@@ -53,7 +64,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     _version: Annotated[
         bool,
@@ -68,8 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         # Whatever the locale says, output is UTF-8; a pipe or file in ASCII would otherwise end the run.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr] # TextIOWrapper
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        app(args=list(arguments) if arguments is not None else None, prog_name="diagnosis-eval")
+        build_app(given[0] if given else None)(args=given, prog_name="diagnosis-eval")
     except DiagnosisEvalError as error:
         typer.echo(f"diagnosis-eval: {error}", err=True)
         sys.exit(error.exit_code)

@@ -9,6 +9,7 @@ its own configuration; ours do not reach it.
 """
 
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -74,12 +75,14 @@ class DaskEngine:
     ) -> Iterator[Done | Failed]:
         run = uuid.uuid4().hex[:8]
         running: dict[str, Shard] = {}
+        tried: Counter[int] = Counter()
         left = list(reversed(shards))
         ready = distributed.as_completed()
 
         def submit(shard: Shard) -> None:
             key = f"shard-{shard.number}-{run}-{uuid.uuid4().hex[:8]}"
             running[key] = shard
+            tried[shard.number] += 1
             # The cases go with every shard: data scattered to workers is gone once these have died.
             ready.add(client.submit(self._task, job, shard, str(folder), key=key, pure=False, retries=0))
 
@@ -94,8 +97,10 @@ class DaskEngine:
                 yield done
             elif future.status == "error":
                 yield Failed(shard=shard, reason=_words(distributed, future.exception()))
-            else:
+            elif tried[shard.number] < TRIES:
                 left.append(shard)
+            else:
+                yield Failed(shard=shard, reason="its results are not in the output folder: do all workers share it?")
             future.release()
             if left:
                 submit(left.pop())

@@ -5,7 +5,6 @@ from itertools import groupby
 
 import msgspec
 
-from pipeline.flatten.parquet import read_rows
 from pipeline.flatten.traces import TraceFrames, flatten_traces
 from pipeline.sources.base import Format
 from pipeline.sources.files import Inputs
@@ -51,6 +50,9 @@ def _batches(
 ) -> Iterator[FrameBatch]:
     for imported, files in groupby(inputs.files, key=lambda file: file.kind == "parquet"):
         if imported:
+            # Only a run of imported traces pays for the import.
+            from pipeline.flatten.parquet import read_rows
+
             for file in files:
                 for group in read_rows(file, argument_tools):
                     yield FrameBatch(frames=group.frames, bytes=group.size)

@@ -7,7 +7,7 @@ or the import would let a run forget them.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -68,13 +68,15 @@ class TraceWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Put the file in its place, or leave nothing of it after an error."""
-        with self._told():
-            if kind is None:
-                self._writer.add_key_value_metadata({VERSION_KEY: str(VERSION)})
-            self._writer.close()
-            if kind is None:
-                os.replace(self._beside, self._path)  # noqa: PTH105 - the name says that it replaces
-            else:
+        try:
+            with self._told():
+                if kind is None:
+                    self._writer.add_key_value_metadata({VERSION_KEY: str(VERSION)})
+                self._writer.close()
+                if kind is None:
+                    os.replace(self._beside, self._path)  # noqa: PTH105 - the name says that it replaces
+        finally:
+            with suppress(OSError):
                 self._beside.unlink(missing_ok=True)
 
     @contextmanager

@@ -5,6 +5,7 @@ written.
 """
 
 from collections.abc import Sequence
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ _PREFIX: Final = "git:"
 _LFS_POINTER: Final = b"version https://git-lfs"
 
 
-def resolve(reference: str, *, as_baseline: bool = False) -> Snapshot:
+def resolve(reference: str | PathLike[str], *, as_baseline: bool = False) -> Snapshot:
     """Open the snapshot that a REF names.
 
     Args:
@@ -28,6 +29,7 @@ def resolve(reference: str, *, as_baseline: bool = False) -> Snapshot:
     Raises:
         SnapshotError: there is no such snapshot, or it cannot be read.
     """
+    reference = fspath(reference)
     if not reference.startswith(_PREFIX):
         file = snapshot_path(Path(reference))
         if as_baseline and not file.exists():

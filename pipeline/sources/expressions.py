@@ -4,7 +4,6 @@ A few functions stand beside those of JMESPath, for what homemade logs need most
 `from_json(text)`, `milliseconds(number, unit)` and `iso_time(number, unit)`.
 """
 
-import inspect
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -303,7 +302,7 @@ def _unit(unit: str) -> int:
 
 def _first_line(error: BaseException) -> str:
     """What the library says, without the expression, which is quoted beside it."""
-    text = inspect.cleandoc(str(error))
+    text = str(error).strip()
     for prefix in ("Invalid jmespath expression: ", "Invalid JMESPath expression: ", "Bad jmespath expression: "):
         text = text.removeprefix(prefix)
     text = text.partition(": Parse error at column")[0].partition("\n")[0].strip().rstrip(":.")

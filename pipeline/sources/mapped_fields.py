@@ -44,12 +44,14 @@ class Record(msgspec.Struct, frozen=True):
     Attributes:
         value: plain JSON data.
         path: its JSON path; that of the document where the mapping's expression does not tell.
-        number: its place in the document, from 1; None where the document is the record.
+        number: its place in the list of records, from 1; None where the document is the record.
+        is_placed: whether the path is its own.
     """
 
     value: Any
     path: str = "$"
     number: int | None = None
+    is_placed: bool = True
 
 
 class Values(msgspec.Struct, frozen=True):
@@ -85,22 +87,21 @@ class Field(msgspec.Struct, frozen=True):
     expression: Expression
     take: Callable[[Any], Any]
 
-    def value(self, record: Any, at: str, where: str = "") -> Any:
-        """The field's value in a record.
+    def value(self, record: Record, where: str = "") -> Any:
+        """The field's value in a record, or in an element of a list in it.
 
         Args:
-            record: plain JSON data.
-            at: its path.
+            record: the record or element.
             where: which one it is, in words that follow "finds … ".
 
         Raises:
             Refused: a value of another type than the field takes.
         """
         try:
-            found = self.expression.find(record)
+            found = self.expression.find(record.value)
         except Refused as refused:
             # The path, if any, is one inside a text.
-            refused.path = at
+            refused.path = record.path
             refused.message = f"the mapping's {self.name}{where}: {refused.message}"
             raise
         if found is None:
@@ -115,7 +116,7 @@ class Field(msgspec.Struct, frozen=True):
             raise Refused(
                 f"the mapping's expression {shown(text)} for {self.name} finds {describe(found)}{where}, where {due} "
                 f"is due: correct the mapping{help_}, or what writes the log",
-                path=at if inside is None else join_path(at, inside),
+                path=join_path(record.path, inside) if inside is not None and record.is_placed else record.path,
                 expected=due,
                 found=describe(found),
             ) from None
@@ -239,7 +240,7 @@ class Mapper:
             )
         at = self._records.path()
         for index, value in enumerate(found):
-            yield Record(value, "$" if at is None else f"{at}[{index}]", index + 1)
+            yield Record(value, "$" if at is None else f"{at}[{index}]", index + 1, at is not None)
 
     def key(self, record: Record) -> str | None:
         """The id of the trace that a record belongs to.
@@ -247,7 +248,7 @@ class Mapper:
         Raises:
             Refused: it is no text.
         """
-        return None if self._key is None else self._key.value(record.value, record.path, _where(record))
+        return None if self._key is None else self._key.value(record, _where(record))
 
     def values(self, record: Record, repairs: Repairs | None = None) -> Values | Refused:
         """What the expressions find in a record, or why it cannot be read.
@@ -261,11 +262,11 @@ class Mapper:
         where = _where(record)
         try:
             for field in self._plain:
-                value = field.value(record.value, record.path, where)
+                value = field.value(record, where)
                 if value is not None:
                     found[field.name] = value
             for items, inner, make in self._lists:
-                listed = items.value(record.value, record.path, where)
+                listed = items.value(record, where)
                 if listed is not None:
                     found[items.name] = list(self._elements(items, inner, make, listed, record, repairs))
         except Refused as refused:
@@ -283,18 +284,25 @@ class Mapper:
         record: Record,
         repairs: Repairs,
     ) -> Iterator[Any]:
-        inside = items.expression.path()
-        for index, element in enumerate(listed):
-            if element is None:
+        for element in elements(items, listed, record):
+            if element.value is None:
                 # A call that is null is dropped with a warning, as everywhere; of a claim nothing is left to judge.
                 yield None if make is ToolInvocation else make()
                 continue
-            at = record.path if inside is None else join_path(record.path, f"{inside}[{index}]")
-            where = f" in element {index + 1}{_of(record)}"
-            values = {field.name.rpartition(".")[2]: field.value(element, at, where) for field in inner}
+            where = f" in element {element.number}{_of(record)}"
+            values = {field.name.rpartition(".")[2]: field.value(element, where) for field in inner}
             if isinstance(values.get("arguments"), str):
-                values["arguments"] = parsed_arguments(values["arguments"], repairs, at)
+                values["arguments"] = parsed_arguments(values["arguments"], repairs, element.path)
             yield make(**values)
+
+
+def elements(items: Field, listed: list[Any], record: Record) -> Iterator[Record]:
+    """The elements of a list that a field's expression found in a record, nulls too."""
+    inside = items.expression.path()
+    placed = inside is not None and record.is_placed
+    for index, value in enumerate(listed):
+        path = join_path(record.path, f"{inside}[{index}]") if placed else record.path
+        yield Record(value, path, index + 1, placed)
 
 
 def fill(trace: Trace, values: dict[str, Any]) -> list[str]:

@@ -1,14 +1,14 @@
 """What a mapping finds in the first records of an input, expression by expression, for whoever is writing one."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from pipeline.sources.base import Document
 from pipeline.sources.files import InputFile
 from pipeline.sources.json_text import plain
-from pipeline.sources.mapped_fields import Field, Mapper, Record
+from pipeline.sources.mapped_fields import Field, Mapper, Record, elements
 from pipeline.sources.mapping import Mapping, mapping_format
 from pipeline.sources.read import documents_of
 from pipeline.sources.wording import Refused, describe
@@ -79,8 +79,8 @@ def look(mapping: Mapping, files: Iterable[InputFile], limit: int = RECORDS) -> 
             break
         records += 1
         for field, items in fields:
-            for value, path in _asked(record, items):
-                _note(looked[field.name], field, value, path)
+            for asked in _asked(record, items):
+                _note(looked[field.name], field, asked)
     mapped = {name.partition(".")[0] for name in looked}
     return Looked(
         name=mapping.name,
@@ -108,24 +108,24 @@ def _records(mapping: Mapping, mapper: Mapper, files: Iterable[InputFile], refus
                 refused.append(str(fault).partition("\n")[0])
 
 
-def _asked(record: Record, items: Field | None) -> Iterator[tuple[Any, str]]:
+def _asked(record: Record, items: Field | None) -> Iterator[Record]:
     """What an expression is asked of: the record, or the elements of the list that its field is about."""
     if items is None:
-        yield record.value, record.path
+        yield record
         return
     try:
-        listed = items.value(record.value, record.path)
+        listed = items.value(record)
     except Refused:
         return
-    for element in (listed or ())[:ELEMENTS]:
-        if element is not None:
-            yield element, record.path
+    for element in elements(items, (listed or [])[:ELEMENTS], record):
+        if element.value is not None:
+            yield element
 
 
-def _note(looked: LookedField, field: Field, value: Any, path: str) -> None:
+def _note(looked: LookedField, field: Field, record: Record) -> None:
     looked.asked += 1
     try:
-        found = field.value(value, path)
+        found = field.value(record)
     except Refused as refused:
         looked.refused += 1
         looked.fault = looked.fault or f"{refused.found}, where {refused.expected} is due"

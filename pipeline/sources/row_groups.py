@@ -1,5 +1,7 @@
 """Parquet files of imported traces, seen from outside: which files they are, and how they may be cut."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,18 +18,25 @@ VERSION: Final = 1
 _AGAIN: Final = "write it again with: diagnosis-eval import"
 
 
-def opened(path: str) -> "ParquetFile":
+@contextmanager
+def opened(path: str) -> Iterator["ParquetFile"]:
     """A Parquet file of imported traces.
 
     Raises:
         Refused: it cannot be read, is no Parquet file, holds something else, or has other columns than this program.
     """
+    with ExitStack() as until_read:
+        yield _open(path, until_read)
+
+
+def _open(path: str, until_read: ExitStack) -> "ParquetFile":
     import pyarrow as pa  # type: ignore[import-untyped] # it has no annotations
     from pyarrow.parquet import ParquetFile
 
     try:
         # A file of its own: the path may hold surrogates for bytes that are no UTF-8.
-        file = ParquetFile(open(path, "rb"))  # noqa: PTH123, SIM115 - closed with the ParquetFile
+        raw = until_read.enter_context(open(path, "rb"))  # noqa: PTH123, SIM115 - see above; the stack closes it
+        file = ParquetFile(raw)
     except (OSError, pa.ArrowException) as error:
         reason = quote(str(error).partition("\n")[0])
         raise Refused(
@@ -36,8 +45,7 @@ def opened(path: str) -> "ParquetFile":
             found=reason,
             malformed=True,
         ) from None
-    version = (file.schema_arrow.metadata or {}).get(VERSION_KEY.encode())
-    version = (file.metadata.metadata or {}).get(VERSION_KEY.encode(), version)
+    version = (file.metadata.metadata or {}).get(VERSION_KEY.encode())
     if version is None:
         raise Refused(
             f"this Parquet file holds something else than imported traces; {_AGAIN}",

@@ -68,6 +68,13 @@ def test_processor_time_is_that_of_children_too() -> None:
     assert measure(python(parent)).cpu_s >= 0.3
 
 
+def test_the_memory_of_whoever_measures_is_not_counted() -> None:
+    held = bytearray(b"x") * 100_000_000
+
+    assert measure(python("")).memory_mb < 50
+    assert len(held) == 100_000_000
+
+
 @needs_proc
 def test_the_memory_of_several_processes_at_one_time_is_added_up() -> None:
     # Each child says that it holds its memory, and lets go of it when the parent closes its input.

@@ -1,8 +1,11 @@
+import doctest
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from benchmarks import comparison, page, suite
 from benchmarks.peers import promptfoo
 from benchmarks.suite import PEERS, parse_sizes, plan
 from benchmarks.workspace import REPOSITORY, Workspace
@@ -102,3 +105,10 @@ def test_inputs_that_were_left_half_made_are_made_again(tmp_path: Path) -> None:
 
     folder = place.made("name", lambda folder: (folder / "whole").touch())
     assert [path.name for path in folder.iterdir()] == ["whole"]
+
+
+@pytest.mark.parametrize("module", [comparison, page, suite], ids=lambda module: module.__name__)
+def test_the_examples_in_docstrings_hold(module: ModuleType) -> None:
+    found = doctest.testmod(module)
+
+    assert (found.failed, found.attempted > 0) == (0, True)

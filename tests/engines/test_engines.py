@@ -29,6 +29,12 @@ from tests.engines import workers
 
 SHARDS = 6
 
+# distributed leaves a socket to the garbage collector, which complains whenever it comes by.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 
 def dask_engine(jobs: int, task: Task = work) -> Engine:
     pytest.importorskip("distributed", reason="the cluster extra is not installed")
@@ -179,3 +185,12 @@ def test_a_small_input_needs_no_pool(shards: list[Shard]) -> None:
 def test_a_run_with_a_shard_lost_is_no_run(judging: Judging, shards: list[Shard], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"1 of 6 shards could not be judged: shard 1 \(traces.jsonl, bytes"):
         results(judging, shards, LocalEngine(2, workers.raise_on_one), tmp_path / "engine")
+
+
+def test_a_worker_that_does_not_share_the_folder_is_told_of(
+    judging: Judging, shards: list[Shard], tmp_path: Path
+) -> None:
+    engine = dask_engine(2, workers.lose_the_results)
+    [failed] = [one for one in engine.run(judging.job, shards, tmp_path) if isinstance(one, Failed)]
+    assert failed.shard.number == 1
+    assert failed.reason == "its results are not in the output folder: do all workers share it?"

@@ -31,3 +31,12 @@ def raise_on_one(job: bytes, shard: Shard, folder: str) -> Done:
     if shard.number == 1:
         raise ValueError("planted")
     return work(job, shard, folder)
+
+
+def lose_the_results(job: bytes, shard: Shard, folder: str) -> Done:
+    """Shard 1 leaves nothing in the folder, as where a worker has a folder of its own."""
+    done = work(job, shard, folder)
+    if shard.number == 1:
+        for file in Path(folder).glob("shard-0000001.*"):
+            file.unlink()
+    return done

@@ -25,7 +25,7 @@ def mapped(tmp_path: Path) -> Mapped:
 
     def read(fields: dict[str, Any], *documents: Any, **keys: Any) -> tuple[list[ReadTrace], list[Fault]]:
         written = {"schemaVersion": 1, "name": "ours", "fields": fields, **keys}
-        (tmp_path / "mapping.yaml").write_text(yaml.safe_dump(written), "utf-8")
+        (tmp_path / "mapping.yaml").write_text(yaml.safe_dump(written, sort_keys=False), "utf-8")
         log = tmp_path / "log.jsonl"
         lines = [one if isinstance(one, str) else json.dumps(one) for one in documents]
         log.write_text("\n".join(lines), "utf-8")

@@ -36,9 +36,9 @@ def test_all_faults_at_once(faults: Faults) -> None:
         ("m.yaml", 8, "$.fields.question", "the number 12"),
         ("m.yaml", 9, "$.fields.usage.cost", "the key cost"),
         ("m.yaml", 10, "$.fields.toolInvocations.items", "nothing"),
+        ("m.yaml", 11, "$.verdicts", "no (boolean)"),
         ("m.yaml", 11, "$.verdicts", "nothing"),
         ("m.yaml", 11, "$.verdicts.ok", "the boolean yes"),
-        ("m.yaml", 11, '$.verdicts["no"]', "the key no"),
     ]
 
 
@@ -72,8 +72,10 @@ FAULTS: list[tuple[str, str, str, str, str]] = [
         "schemaVersion: 2\nname: ours\nfields: {finalAnswer: a}\n",
         "$.schemaVersion",
         "1",
-        "This version of the format is not known; write 1, the one that is, or use the diagnosis-eval that the file "
-        "was written for.",
+        (
+            "This version of the format is not known; write 1, the one that is, or use the diagnosis-eval that the "
+            "file was written for."
+        ),
     ),
     (
         "an expression that cannot be used",

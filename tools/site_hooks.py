@@ -9,10 +9,11 @@ ROOT: Final = Path(__file__).parents[1]
 CONTRIBUTING: Final = ("CONTRIBUTING.md", "contributing.md")
 _FROM_DOCS: Final = re.compile(r"\]\(docs/")
 _TO_ROOT: Final = re.compile(rf"\]\(((?:\.\./)+){re.escape(CONTRIBUTING[0])}")
-_BAR_IN_CODE: Final = re.compile(r"(<code>[^<]*</code>)")
+_CELL: Final = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
+_CODE: Final = re.compile(r"<code>[^<]*</code>")
 
 
-def on_files(files: Any, config: Any) -> Any:
+def on_files(files: Any, *, config: Any) -> Any:
     """Make a page of CONTRIBUTING.md, which stands outside docs/."""
     from mkdocs.structure.files import File
 
@@ -29,4 +30,4 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def on_page_content(html: str, **_: Any) -> str:
     r"""A bar in code in a table is written `\|` for code hosts; here the backslash would show."""
-    return _BAR_IN_CODE.sub(lambda found: found[1].replace("\\|", "|"), html)
+    return _CELL.sub(lambda cell: _CODE.sub(lambda code: code[0].replace("\\|", "|"), cell[0]), html)
