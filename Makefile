@@ -4,6 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
+# One process per processor; the tests of a file stay together, as they share what they set up.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
+
 # Stamps: an environment is built once, and again only when what it is made from changes.
 RUNTIME := .venv/runtime.stamp
 TEST := .venv/test.stamp
@@ -25,7 +28,7 @@ run: $(RUNTIME) ## evaluate the fixed suite: cases/ against fixtures/traces/
 	$(BIN)/diagnosis-eval run
 
 test: $(TEST) ## run the tests
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 # The last gate is silent where it holds, so that a good run ends with pytest's own summary.
 check: $(TEST) ## everything that CI asks for: format, lint, types, layers, docs in step, tests, coverage
@@ -34,7 +37,7 @@ check: $(TEST) ## everything that CI asks for: format, lint, types, layers, docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.docs --check
-	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered
+	$(PYTEST) --cov --cov-report=term-missing:skip-covered
 	@report=$$($(BIN)/coverage report --include='$(FULLY_COVERED)' --fail-under=100 2>&1) \
 		|| { printf '%s\n' "$$report" 'These files are held to 100 %: $(FULLY_COVERED)'; exit 1; }
 

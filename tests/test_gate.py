@@ -319,7 +319,7 @@ COMMANDS = {
         ALL_GOOD,
         "diff base.parquet none.parquet",
         2,
-        "there is no baseline at none.parquet",
+        "there is no snapshot at none.parquet",
     ),
 }
 

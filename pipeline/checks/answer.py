@@ -9,8 +9,8 @@ from pipeline.checks.base import Facts, Judgement, check, counted, joined, liste
 def answer_present(facts: Facts) -> Judgement:  # noqa: ARG001 - every check takes the facts
     """There is a final answer.
 
-    Asked of every trace. An absent, null or blank `finalAnswer` is no answer, nor is one of which a reader sees nothing:
-    invisible characters or bare Markdown.
+    Asked of every trace. An absent, null or blank `finalAnswer` is no answer, nor is one of which a reader sees
+    nothing: invisible characters or bare Markdown.
 
     Why it matters: a run that says nothing also leaks nothing and claims nothing wrong, so without this check an
     agent that died half-way could look clean.

@@ -24,7 +24,7 @@ MappingFile = Annotated[
 
 def looked_lines(looked: "Looked") -> Iterator[str]:
     """What each expression of a mapping found, as lines for a terminal."""
-    yield f"mapping {looked.name}: the first {counted(looked.records, 'record')}"
+    yield f"mapping {looked.name}: {'the first ' if looked.records > 1 else ''}{counted(looked.records, 'record')}"
     rows = [("FIELD", "EXPRESSION", "FOUND", "FIRST")]
     for one in looked.fields:
         words = [one.first] if one.found else []

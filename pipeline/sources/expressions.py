@@ -5,6 +5,7 @@ A few functions stand beside those of JMESPath, for what homemade logs need most
 """
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -122,6 +123,12 @@ def problem_of(text: str) -> Problem | None:
         parsed = _compiled(text).parsed
     except RecursionError:
         return Problem(what="its brackets nest too deep", expected="less nesting")
+    except PendingDeprecationWarning:
+        return Problem(
+            what="what stands between back ticks is no JSON",
+            expected="JSON between back ticks, or a text in single quotes",
+            column=text.find("`") + 1,
+        )
     except _library().error as error:
         place = getattr(error, "lex_position", None)
         return Problem(
@@ -180,7 +187,10 @@ class _Library(msgspec.Struct, frozen=True):
 
 @cache
 def _compiled(text: str) -> Any:
-    return _library().compile(text)
+    with warnings.catch_warnings():
+        # `word` for 'word' is read by this release of the library, and not by a later one.
+        warnings.simplefilter("error", PendingDeprecationWarning)
+        return _library().compile(text)
 
 
 @cache

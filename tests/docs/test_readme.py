@@ -52,7 +52,7 @@ def ran(checkout: Path) -> list[subprocess.CompletedProcess[str]]:
 
 
 def test_the_commands_run(ran: list[subprocess.CompletedProcess[str]]) -> None:
-    assert len(ran) == 4
+    assert len(ran) == 5
     assert [(done.returncode, done.stdout + done.stderr) for done in ran if done.returncode] == []
 
 
@@ -70,6 +70,15 @@ def test_the_own_case_passes(checkout: Path, ran: list[subprocess.CompletedProce
 
 def test_the_conversation_passes(checkout: Path, ran: list[subprocess.CompletedProcess[str]]) -> None:
     assert ran[2].stdout.startswith("PASS  chats: 1 of 1 case passed (pass rate 100 %)")
+
+
+def test_the_diff_is_as_large_as_it_says(checkout: Path, ran: list[subprocess.CompletedProcess[str]]) -> None:
+    assert ran[4].returncode == 0
+    diff = (checkout / "results/regressed/diff.md").read_text("utf-8")
+    said = re.search(r"(\d+) regressions, (\d+) improvements and (\d+) other changes", README)
+    assert said is not None
+    assert f"**{said[1]} regressions**" in diff
+    assert f"{said[2]} improvements, {said[3]} other changes" in diff
 
 
 def test_the_python_runs(checkout: Path) -> None:

@@ -17,6 +17,13 @@ PROBLEMS: list[tuple[str, str, int | None, str, str]] = [
     ("two words", "a b", 3, "Unexpected token: b", "a JMESPath expression"),
     ("an open quote", "a == 'x", 6, "Unclosed ' delimiter", "a JMESPath expression"),
     ("nothing", "", None, "cannot be empty", "a JMESPath expression"),
+    (
+        "a word between back ticks",
+        "a == `x`",
+        6,
+        "what stands between back ticks is no JSON",
+        "JSON between back ticks, or a text in single quotes",
+    ),
     ("a misspelt function", "x && lenght(a)", 6, "there is no function lenght", "length"),
     ("a function's name in a text is none", "'f(' && foo_(a)", 9, "there is no function foo_", "floor"),
     ("too many arguments", "length(a, b)", 1, "length is given 2 arguments", "1 argument"),
