@@ -91,6 +91,7 @@ def assign(frames: TraceFrames, suite: Targets) -> Assigned:
             named.filter(contradicted & pl.col("selected")).sort("trace", "case_id"),
             _cases_of_errors(frames.errors.lazy(), cases),
         ],
+        engine=schemas.ENGINE,
     )
     return Assigned(rows=kept, errors=pl.concat([unreadable, _contradictions(wrong)]), unmatched=lost)
 

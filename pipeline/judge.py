@@ -68,7 +68,7 @@ def judge(
         .join(traces.traces.lazy(), on="trace", how="left", maintain_order="left")
         .join(traces.audit.lazy(), on="trace", how="left", maintain_order="left")
         .join(suite.cases.lazy(), on="case_id", how="left", maintain_order="left")
-        .collect()
+        .collect(engine=schemas.ENGINE)
     )
     facts = Facts(rows, traces, suite, redact, with_text=with_text)
     checks = list(all_checks())
@@ -79,6 +79,7 @@ def judge(
             frame.select("row", pl.lit(check.name).alias("check"), outcome=_outcome(judgement))
             for check, judgement, frame in zip(checks, judgements, wide, strict=True)
         ],
+        engine=schemas.ENGINE,
     )
     failing = [
         redact_frame(
@@ -97,7 +98,11 @@ def judge(
     ]
     order = pl.Enum([check.name for check in checks])
     results = pl.concat(outcomes)
-    details = pl.concat(pl.collect_all(failing)) if failing else schemas.empty(schemas.Results).drop("outcome")
+    details = (
+        pl.concat(pl.collect_all(failing, engine=schemas.ENGINE))
+        if failing
+        else schemas.empty(schemas.Results).drop("outcome")
+    )
     results = (
         results.join(details, on=["row", "check"], how="left", maintain_order="left")
         .sort("row", pl.col("check").cast(order))
@@ -108,7 +113,7 @@ def judge(
 
 def _with_facts(rows: pl.DataFrame, judgements: list[Judgement]) -> list[pl.LazyFrame]:
     """The rows for each check, with its own facts beside them."""
-    own = iter(pl.collect_all([one.facts for one in judgements if one.facts is not None]))
+    own = iter(pl.collect_all([one.facts for one in judgements if one.facts is not None], engine=schemas.ENGINE))
     return [
         rows.lazy()
         if judgement.facts is None

@@ -17,6 +17,7 @@ from pipeline.flatten.traces import TraceFrames
 from pipeline.judge import judge
 from pipeline.noted import Noted
 from pipeline.redact import redact_frame, redact_json, redacting
+from pipeline.schemas import ENGINE
 from pipeline.snapshot.rows import error_rows, snapshot_rows
 from pipeline.sources.base import Format
 from pipeline.sources.files import Inputs
@@ -159,10 +160,10 @@ def redacted_rows(rows: pl.DataFrame, suite: Suite) -> pl.DataFrame:
     hidden = [redact_json(text, suite.redact, keep=OWN_VALUES) for text in definitions]
     rows = rows.with_columns(pl.col("definition").replace_strict(definitions, hidden, return_dtype=pl.String))
     keep = (*OWN_WORDS, *KEYS, "definition")
-    return redact_frame(rows.lazy(), suite.redact, keep=keep, any_case=LOWERED).collect()
+    return redact_frame(rows.lazy(), suite.redact, keep=keep, any_case=LOWERED).collect(engine=ENGINE)
 
 
 def with_redacted_keys(rows: pl.DataFrame, suite: Suite) -> pl.DataFrame:
     """Snapshot rows in their final order, their keys redacted too."""
     keep = [name for name in rows.columns if name not in KEYS]
-    return redact_frame(rows.lazy(), suite.redact, keep=keep).collect()
+    return redact_frame(rows.lazy(), suite.redact, keep=keep).collect(engine=ENGINE)

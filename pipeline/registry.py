@@ -74,15 +74,18 @@ class Registry(Generic[T]):
         """Refuse further entries; from now on the table may be relied on."""
         self._frozen = True
 
-    def discover(self, package: ModuleType, attribute: str | None = None) -> None:
+    def discover(self, package: ModuleType, attribute: str | None = None, *, prefix: str = "") -> None:
         """Import every module of `package` in name order, then freeze.
 
         Args:
             package: the package whose modules hold the entries.
             attribute: the module-level name under which a module offers its entry (with a `name` of its own);
                 None where importing a module registers its entries by decorator.
+            prefix: how the names of the modules begin that hold entries; no other is imported.
         """
         for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
+            if not info.name.startswith(prefix):
+                continue
             module = importlib.import_module(f"{package.__name__}.{info.name}")
             entry = getattr(module, attribute, None) if attribute else None
             if entry is not None:

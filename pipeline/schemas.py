@@ -12,6 +12,10 @@ from typing import Final, NamedTuple
 import polars as pl
 from polars._typing import PolarsDataType
 
+# A batch is bounded and in memory already: starting Polars' streaming engine for each of its small frames costs more
+# than the work itself. What reads whole snapshots streams.
+ENGINE: Final = "in-memory"
+
 STATUSES: Final = ("passed", "failed", "error", "not_run")
 Status: Final = pl.Enum(STATUSES)
 OUTCOMES: Final = ("pass", "fail", "skip")

@@ -17,6 +17,7 @@ from pipeline.flatten.suite import SuiteFrames
 from pipeline.flatten.traces import TraceFrames
 from pipeline.redact import redact_frame, redacted_part
 from pipeline.registry import Registry
+from pipeline.schemas import ENGINE
 
 # Names and values quoted from a trace in a message are cut here; lists of them after so many entries.
 SHOWN_CHARACTERS: Final = 120
@@ -227,7 +228,7 @@ class Facts:
 
         Columns `row`, `purpose`, `entry`, `label`, `found`; sorted by row, purpose and entry.
         """
-        pairs = self.entries(self._suite.keywords, "answer_text").collect()
+        pairs = self.entries(self._suite.keywords, "answer_text").collect(engine=ENGINE)
         found = text.search(pairs, text="answer_text", literal="literal", pattern="pattern")
         return (
             pairs.select("row", "purpose", "entry", "label")
@@ -259,7 +260,7 @@ class Facts:
             self.rows.select("row", "question_text", "degraded_required"),
             on="row",
             maintain_order="left",
-        ).collect()
+        ).collect(engine=ENGINE)
         sentences = text.counting_sentences(
             asked,
             key="row",
@@ -271,7 +272,7 @@ class Facts:
             sentences.lazy()
             .join(self.rows.select("row", "answer_text"), on="row", maintain_order="left")
             .with_columns(pattern=text.plain_pattern(pl.col("sentence_text")))
-            .collect()
+            .collect(engine=ENGINE)
         )
         found = text.search(pairs, text="answer_text", literal="sentence_text", pattern="pattern")
         # A secret may go over the end of a sentence: only beside the whole text can it be recognised.

@@ -39,5 +39,5 @@ WRITERS: Final[Registry[Writer]] = Registry("report format")
 def all_writers() -> Registry[Writer]:
     """The report writers, discovered on first use."""
     if not len(WRITERS):
-        WRITERS.discover(pipeline.report, "WRITER")
+        WRITERS.discover(pipeline.report, "WRITER", prefix="as_")
     return WRITERS

@@ -65,7 +65,7 @@ def snapshot_rows(
     )
     if not with_text:
         rows = rows.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in TEXT_COLUMNS)
-    return _conform(rows).collect()
+    return _conform(rows).collect(engine=schemas.ENGINE)
 
 
 def error_rows(assigned: Assigned, cases: pl.DataFrame) -> pl.DataFrame:
@@ -75,7 +75,7 @@ def error_rows(assigned: Assigned, cases: pl.DataFrame) -> pl.DataFrame:
         status=pl.lit("error").cast(schemas.Status),
         reason=pl.format("{}: {}", "path", "message"),
     )
-    return _conform(rows).collect()
+    return _conform(rows).collect(engine=schemas.ENGINE)
 
 
 def not_run_rows(reasons: dict[str, str], cases: pl.DataFrame) -> pl.DataFrame:
@@ -92,7 +92,7 @@ def not_run_rows(reasons: dict[str, str], cases: pl.DataFrame) -> pl.DataFrame:
     rows = missing.join(_of_case(cases.lazy()), on="case_id", maintain_order="left").with_columns(
         status=pl.lit("not_run").cast(schemas.Status),
     )
-    return _conform(rows).collect()
+    return _conform(rows).collect(engine=schemas.ENGINE)
 
 
 def _of_case(cases: pl.LazyFrame) -> pl.LazyFrame:
