@@ -93,62 +93,47 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def case_results(rows: pl.LazyFrame) -> pl.DataFrame:
     """The result of every case, from its traces and its pass policy.
 
+    Texts and definitions are read of the cases that did not pass outright alone: they are most of a snapshot's bytes,
+    and no policy fails a case whose traces all passed.
+
     Args:
-        rows: columns of `schemas.SnapshotRows`.
+        rows: columns of `schemas.SnapshotRows`, in any order.
 
     Returns:
-        One row per case, sorted by id: `case_id`, `status`, `known_failure`, `known_reason`, `trials`,
-        `passed_trials`, `shown_trial` (the first trace that did not pass, else the first; null without a trace) and
-        `error_reason` (of the first trace in error).
+        One row per case, sorted by id: `case_id`, `status`, `known_failure`, `known_reason` (of a known failure),
+        `trials`, `passed_trials`, `shown_trial` (the first trace that did not pass, else the first; null without a
+        trace) and `error_reason` (of the first trace in error).
     """
-    status = pl.col("status")
-    traced = status != "not_run"
-    cases = (
-        rows.select("case_id", "trial", "status", "reason", "definition", failed="failed_checks")
-        .with_columns(failed=pl.col("failed").list.eval(pl.element().struct.field("check")))
-        .sort("case_id", "trial", nulls_last=True)
-        .group_by("case_id", maintain_order=True)
-        .agg(
-            trials=traced.sum().cast(pl.UInt32),
-            passed_trials=(status == "passed").sum().cast(pl.UInt32),
-            failed_trials=(status == "failed").sum().cast(pl.UInt32),
-            error_trials=(status == "error").sum().cast(pl.UInt32),
-            shown_trial=pl.coalesce(
-                pl.col("trial").filter(status.is_in(["failed", "error"])).first(),
-                pl.col("trial").first(),
+    status, trial = pl.col("status"), pl.col("trial")
+    counts, failures, errors = pl.collect_all(
+        [
+            rows.group_by("case_id").agg(
+                trials=(status != "not_run").sum().cast(pl.UInt32),
+                passed_trials=(status == "passed").sum().cast(pl.UInt32),
+                error_trials=(status == "error").sum().cast(pl.UInt32),
+                shown_trial=pl.coalesce(trial.filter(status.is_in(["failed", "error"])).min(), trial.min()),
             ),
-            error_reason=pl.col("reason").filter(status == "error").first(),
-            failed_checks=pl.col("failed").list.explode(empty_as_null=False).unique().sort(),
-            definition=pl.col("definition").first(),
-        )
-        .collect()
-    )
-    policies = [msgspec.json.decode(text, type=CasePolicy) for text in cases["definition"]]
-    # "any" needs one pass; a share of 1 / trials says the same to the comparison below.
-    shares = [
-        policy.pass_policy.min_pass_rate if isinstance(policy.pass_policy, MinPassRate) else None for policy in policies
-    ]
-    known = [policy.known_failure for policy in policies]
-    cases = cases.with_columns(
-        wants_any=pl.Series([policy.pass_policy == "any" for policy in policies], dtype=pl.Boolean),
-        share=pl.Series(shares, dtype=pl.Float64),
-        known_checks=pl.Series([one.checks if one else None for one in known], dtype=pl.List(pl.String)),
-        known_reason=pl.Series([one.reason if one else None for one in known], dtype=pl.String),
-    )
-    enough = (
-        pl.when("wants_any")
-        .then(pl.col("passed_trials") > 0)
-        .when(pl.col("share").is_not_null())
-        .then(pl.col("passed_trials") / pl.col("trials") >= pl.col("share"))
-        .otherwise(pl.col("passed_trials") == pl.col("trials"))
+            rows.filter(status == "failed")
+            .group_by("case_id")
+            .agg(
+                failed_checks=pl.col("failed_checks").explode(empty_as_null=False).struct.field("check").unique(),
+                definition=pl.col("definition").sort_by("trial").first(),
+            ),
+            rows.filter(status == "error")
+            .group_by("case_id")
+            .agg(error_reason=pl.col("reason").sort_by("trial").first()),
+        ],
     )
     return (
-        cases.with_columns(
+        counts.lazy()
+        .join(_with_policies(failures).lazy(), on="case_id", how="left")
+        .join(errors.lazy(), on="case_id", how="left")
+        .with_columns(
             status=pl.when(pl.col("trials") == 0)
             .then(pl.lit("not_run"))
             .when(pl.col("error_trials") > 0)
             .then(pl.lit("error"))
-            .when(enough)
+            .when(_enough())
             .then(pl.lit("passed"))
             .otherwise(pl.lit("failed"))
             .cast(schemas.Status),
@@ -159,6 +144,7 @@ def case_results(rows: pl.LazyFrame) -> pl.DataFrame:
                 & (pl.col("failed_checks").list.set_difference(pl.col("known_checks")).list.len() == 0)
             ).fill_null(value=False),
         )
+        .with_columns(known_reason=pl.when("known_failure").then("known_reason"))
         .select(
             "case_id",
             "status",
@@ -169,6 +155,35 @@ def case_results(rows: pl.LazyFrame) -> pl.DataFrame:
             "shown_trial",
             "error_reason",
         )
+        .sort("case_id")
+        .collect()
+    )
+
+
+def _with_policies(cases: pl.DataFrame) -> pl.DataFrame:
+    """Cases with what their definition says of their failures, in place of the definition."""
+    policies = [msgspec.json.decode(text, type=CasePolicy) for text in cases["definition"]]
+    passes = [policy.pass_policy for policy in policies]
+    known = [policy.known_failure for policy in policies]
+    return cases.drop("definition").with_columns(
+        wants_any=pl.Series([one == "any" for one in passes], dtype=pl.Boolean),
+        share=pl.Series(
+            [one.min_pass_rate if isinstance(one, MinPassRate) else None for one in passes], dtype=pl.Float64
+        ),
+        known_checks=pl.Series([one.checks if one else None for one in known], dtype=pl.List(pl.String)),
+        known_reason=pl.Series([one.reason if one else None for one in known], dtype=pl.String),
+    )
+
+
+def _enough() -> pl.Expr:
+    """Whether enough traces of a case passed; a case without a failure has no policy here and needs none."""
+    passed, trials = pl.col("passed_trials"), pl.col("trials")
+    return (
+        pl.when("wants_any")
+        .then(passed > 0)
+        .when(pl.col("share").is_not_null())
+        .then(passed / trials >= pl.col("share"))
+        .otherwise(passed == trials)
     )
 
 
@@ -212,7 +227,7 @@ def summarise(
     )
     statuses = cases["status"].cast(pl.String).to_list()
     calls = figures["tool_call_count"].drop_nulls()
-    durations = sorted(figures["duration_ms"].drop_nulls().to_list())
+    durations = figures["duration_ms"].drop_nulls().sort().to_list()
     passed = statuses.count("passed")
     return Summary(
         total_cases=len(statuses),

@@ -1,7 +1,6 @@
 """Stage 8, diff: two snapshots to what changed, by joins (contract section 7, R17-R23)."""
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, Final, Literal
 
@@ -9,8 +8,9 @@ import msgspec
 import polars as pl
 
 from pipeline.aggregate import DECIMALS, ExactAverages, Summary, case_results, exact_averages, summarise
-from pipeline.errors import UsageError, quote
+from pipeline.errors import UsageError
 from pipeline.figures import figure
+from pipeline.limits import Limit, Limits
 from pipeline.snapshot.files import Snapshot, reading
 
 DIFF_SCHEMA_VERSION: Final = 1
@@ -29,9 +29,6 @@ Kind = Literal[
 ]
 Severity = Literal["regression", "improvement", "change"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("regression", "improvement", "change")
-
-# A limit of more digits before or after the point is a slip of the keyboard.
-LIMIT_DIGITS: Final = 30
 
 
 class DiffStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -138,70 +135,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     diff: Diff
     tripping: tuple[DiffItem, ...]
-
-
-class Limit(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a figure may rise before that is a regression; over either one is over the limit.
-
-    Figures are exact: a rise of exactly the limit is within it, and floats would put 4.0 to 4.4 over 10 percent.
-
-    Attributes:
-        percent: in percent of the baseline's figure.
-        absolute: in the figure's own unit.
-    """
-
-    percent: Decimal | None = None
-    absolute: Decimal | None = None
-
-    def exceeded(self, baseline: Fraction, current: Fraction) -> bool:
-        """Whether a rise goes over the limit. A rise from 0 exceeds every percentage."""
-        rise = current - baseline
-        # Compared as products, which holds for a baseline of 0 too.
-        over_percent = self.percent is not None and rise * 100 > Fraction(self.percent) * baseline
-        return over_percent or (self.absolute is not None and rise > Fraction(self.absolute))
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits that the user gave."""
-
-    tool_calls: Limit | None = None
-    duration: Limit | None = None
-
-
-def parse_limit(values: Iterable[str], option: str) -> Limit | None:
-    """Read `10%`, `2.5`, or both.
-
-    Args:
-        values: what was given, once for the percentage and once for the absolute figure at most.
-        option: the option's name, for messages.
-
-    Raises:
-        UsageError: a value is neither, or is given twice.
-
-    >>> parse_limit(["10%", "2"], "--max-tool-calls-increase")
-    Limit(percent=Decimal('10'), absolute=Decimal('2'))
-    """
-    found: dict[str, Decimal] = {}
-    for value in values:
-        for part in value.split(","):
-            text = part.strip()
-            name = "percent" if text.endswith("%") else "absolute"
-            try:
-                limit = Decimal(text.removesuffix("%").strip())
-            except InvalidOperation:
-                limit = Decimal("NaN")
-            # An exponent beyond any use would make an integer of a billion digits out of a few characters.
-            if not limit.is_finite() or limit < 0 or abs(limit.adjusted()) > LIMIT_DIGITS:
-                raise UsageError(
-                    f"{option} does not take '{quote(value)}'",
-                    hint="give a percentage such as 10%, a figure, or both as 10%,2",
-                )
-            if name in found:
-                raise UsageError(
-                    f"{option} is given twice as {name}", hint="give one percentage and one figure at most"
-                )
-            found[name] = limit
-    return Limit(**found) if found else None
 
 
 def diff(baseline: Snapshot, current: Snapshot, *, limits: Limits | None = None) -> Diff:
@@ -483,16 +416,12 @@ def _words(status: str) -> str:
 
 def _definitions(old: pl.LazyFrame, new: pl.LazyFrame, both: pl.DataFrame) -> list[str]:
     """The cases judged in both runs whose definition differs."""
-
-    def of(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.select("case_id", "definition_digest").unique()
-
+    pair = ["case_id", "definition_digest"]
+    sides = [rows.select(pair) for rows in (old, new)]
     changed = (
-        of(old)
-        .join(of(new), on="case_id", suffix="_now")
+        pl.concat([one.join(other, on=pair, how="anti") for one, other in (sides, reversed(sides))])
+        .select(pl.col("case_id").unique())
         .join(_judged(both), on="case_id", how="semi")
-        .filter(pl.col("definition_digest") != pl.col("definition_digest_now"))
-        .select("case_id")
         .sort("case_id")
         .collect()
     )
@@ -534,10 +463,17 @@ def _evidence(old: pl.LazyFrame, new: pl.LazyFrame, both: pl.DataFrame) -> Itera
             .agg(pl.col("covered").all())
         )
 
-    judged = _judged(both)
+    # Only a case that lacks evidence in either run can differ.
+    lacking = (
+        pl.concat(rows.filter(pl.col("evidence_missing").list.len() > 0).select("case_id") for rows in (old, new))
+        .unique()
+        .join(_judged(both), on="case_id", how="semi")
+        .collect()
+        .lazy()
+    )
     changed = (
-        of(old.join(judged, on="case_id", how="semi"))
-        .join(of(new.join(judged, on="case_id", how="semi")), on=["case_id", "tool"], suffix="_now")
+        of(old.join(lacking, on="case_id", how="semi"))
+        .join(of(new.join(lacking, on="case_id", how="semi")), on=["case_id", "tool"], suffix="_now")
         .filter(pl.col("covered") != pl.col("covered_now"))
         .sort("case_id", "tool")
         .collect()

@@ -19,13 +19,14 @@ from pipeline.cases.fixtures import fixture_escapes, fixture_name
 from pipeline.cases.load import load_suite
 from pipeline.cases.model import Case, Suite
 from pipeline.cases.selection import select
-from pipeline.diff import Comparison, Limits, compare
+from pipeline.diff import Comparison, compare
 from pipeline.engines.choose import Execution, choose, results_folder
 from pipeline.engines.collect import Told, judge_shards
 from pipeline.errors import CaseFileError, InputError, UsageError
 from pipeline.git import git_head
 from pipeline.judge import all_checks
 from pipeline.judging import Job, Judging, redacted_rows, with_redacted_keys
+from pipeline.limits import Limits
 from pipeline.noted import Noted, redacted_entries
 from pipeline.redact import redact_texts
 from pipeline.report.base import Writer, all_writers

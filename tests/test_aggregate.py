@@ -108,6 +108,69 @@ def test_a_known_failure(failed: list[list[str]], known: list[str], expected: bo
     assert expected == result(*rows)["known_failure"]
 
 
+def test_the_reason_of_a_known_failure_is_told_of_a_known_failure_only() -> None:
+    known = ["token-budget"]
+
+    assert result(judged("a", failed=known, known=known))["known_reason"] == "it is hard"
+    assert result(judged("a", known=known))["known_reason"] is None
+    assert result(judged("a", failed=["cost-budget"], known=known))["known_reason"] is None
+
+
+some_traces = st.lists(st.sampled_from([("passed", ()), ("failed", ("b",)), ("failed", ("b", "c")), ("error", ())]))
+
+
+def plainly(case: str, policy: Any, known: Sequence[str], traces: Sequence[tuple[str, Sequence[str]]]) -> Row:
+    """The result of one case by the words of the contract."""
+    statuses = [status for status, _ in traces]
+    passed, failed = statuses.count("passed"), {check for _, checks in traces for check in checks}
+    enough = {"all": passed == len(traces), "any": passed > 0}
+    status = (
+        "not_run"
+        if not traces
+        else "error"
+        if "error" in statuses
+        else "passed"
+        if (enough[policy] if isinstance(policy, str) else passed / len(traces) >= policy["minPassRate"])
+        else "failed"
+    )
+    is_known = status == "failed" and bool(known) and failed <= set(known)
+    bad = [trial for trial, one in enumerate(statuses, 1) if one != "passed"]
+    return {
+        "case_id": case,
+        "status": status,
+        "known_failure": is_known,
+        "known_reason": "it is hard" if is_known else None,
+        "trials": len(traces),
+        "passed_trials": passed,
+        "shown_trial": bad[0] if bad else 1 if traces else None,
+        "error_reason": f"trial {statuses.index('error') + 1}" if "error" in statuses else None,
+    }
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_every_case_has_the_result_that_a_plain_reading_gives_it(data: st.DataObject) -> None:
+    rows: list[Row] = []
+    expected = []
+    for case in ("a", "b", "c"):
+        policy: Any = data.draw(st.sampled_from(["all", "any", {"minPassRate": 0.0}, {"minPassRate": 0.5}]))
+        known = data.draw(st.sampled_from([[], ["b"], ["b", "c"]]))
+        traces = data.draw(some_traces)
+        expected.append(plainly(case, policy, known, traces))
+        definition = {key: judged(case, policy=policy, known=known)[key] for key in ("definition", "definition_digest")}
+        rows += [
+            unreadable(case, trial=trial, reason=f"trial {trial}") | definition
+            if status == "error"
+            else judged(case, trial=trial, failed=checks, policy=policy, known=known)
+            for trial, (status, checks) in enumerate(traces, 1)
+        ]
+        if not traces:
+            rows.append(not_run(case) | definition)
+    made = frame(rows)
+
+    assert case_results(made[data.draw(st.permutations(range(made.height)))].lazy()).to_dicts() == expected
+
+
 # Figures
 
 

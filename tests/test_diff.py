@@ -13,20 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pipeline
+from pipeline.aggregate import case_results, summarise
 from pipeline.diff import (
     Comparison,
     CountChange,
     Diff,
     DiffItem,
     Kind,
-    Limit,
-    Limits,
     Severity,
     compare,
     diff,
-    parse_limit,
 )
 from pipeline.errors import SnapshotError, UsageError
+from pipeline.limits import Limit, Limits, parse_limit
 from pipeline.report.as_json import render_diff
 from pipeline.schema_export import json_schema
 from pipeline.snapshot.files import Snapshot, read_snapshot, write_snapshot
@@ -623,7 +622,6 @@ def test_deltas_are_rounded_to_6_decimals() -> None:
 
 def test_a_pass_rate_that_fell_by_less_than_the_decimals_shown_fell_all_the_same() -> None:
     # 1 of 3,000,000 cases; the rows are repeated by reference, and judged by their statuses alone.
-    from pipeline.aggregate import case_results, summarise
     from pipeline.diff import _pass_rate
 
     one = frame([judged("a")]).lazy()
@@ -728,6 +726,48 @@ def test_the_diff_the_other_way_round_is_its_mirror_image(one: Snapshot, other: 
         for verdict, change in there.summary.verdict_distribution.items()
     } == back.summary.verdict_distribution
     assert (there.baseline, there.current) == (back.current, back.baseline)
+
+
+Entries = dict[tuple[str, str], bool]
+
+
+def plainly(run: Snapshot) -> tuple[dict[str, set[str]], Entries, dict[tuple[str, str], str]]:
+    """The digests, the coverage and the first message of each failed check, read row by row."""
+    digests: dict[str, set[str]] = {}
+    covered: Entries = {}
+    failing: dict[tuple[str, str], str] = {}
+    for row in run.rows.collect().to_dicts():
+        case = row["case_id"]
+        digests.setdefault(case, set()).add(row["definition_digest"])
+        for tool in row["evidence_covered"]:
+            covered.setdefault((case, tool), True)
+        covered.update({(case, tool): False for tool in row["evidence_missing"]})
+        for check in row["failed_checks"]:
+            failing.setdefault((case, check["check"]), check["message"])
+    return digests, covered, failing
+
+
+@given(snapshots(), snapshots())
+@settings(deadline=None, max_examples=60)
+def test_what_is_compared_case_by_case_is_what_a_plain_reading_finds(one: Snapshot, other: Snapshot) -> None:
+    found = diff(one, other)
+
+    (digests, covered, failing), (digests_now, covered_now, failing_now) = plainly(one), plainly(other)
+    statuses = [dict(case_results(run.rows).select("case_id", "status").iter_rows()) for run in (one, other)]
+    judged_twice = {case for case in digests if all(side.get(case) in {"passed", "failed"} for side in statuses)}
+    assert [item.case_id for item in found.items if item.kind == "case-definition"] == sorted(
+        case for case in judged_twice if digests[case] != digests_now[case]
+    )
+    assert {(item.case_id, item.tool): item.current for item in found.items if item.kind == "evidence-coverage"} == {
+        entry: "covered" if covered_now[entry] else "uncovered"
+        for entry in covered.keys() & covered_now.keys()
+        if entry[0] in judged_twice and covered[entry] != covered_now[entry]
+    }
+    assert {(item.case_id, item.check): item.current for item in found.items if item.kind == "check"} == {
+        entry: "fails" if entry in failing_now else "holds"
+        for entry in failing.keys() ^ failing_now.keys()
+        if entry[0] in judged_twice
+    }
 
 
 @given(snapshots())
@@ -852,7 +892,7 @@ def test_rows_that_are_damaged_are_named_whichever_side_they_are_on(tmp_path: Pa
 
 
 def test_a_definition_that_is_no_json_is_damage_too() -> None:
-    broken = snapshot({**judged("a"), "definition": "{"}, source="odd.parquet")
+    broken = snapshot({**judged("a", failed=["token-budget"]), "definition": "{"}, source="odd.parquet")
 
     with pytest.raises(SnapshotError, match=r"the rows of odd\.parquet are damaged"):
         diff(snapshot(judged("a")), broken)

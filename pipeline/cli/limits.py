@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.diff import Limits, parse_limit
+from pipeline.limits import Limits, parse_limit
 
 TOOL_CALLS = "--max-tool-calls-increase"
 DURATION = "--max-duration-increase"

@@ -52,7 +52,7 @@ def test_every_public_name_is_completed_before_it_is_loaded() -> None:
         pytest.param("", id="first of all"),
         pytest.param("import pipeline.diff", id="after the module of that name"),
         pytest.param("import pipeline; pipeline.evaluate", id="after evaluate, which loads that module"),
-        pytest.param("from pipeline.diff import Limits", id="after a name of that module"),
+        pytest.param("from pipeline.diff import compare", id="after a name of that module"),
     ],
 )
 def test_diff_is_the_function(before: str) -> None:
