@@ -162,7 +162,7 @@ def read_rows(file: InputFile, argument_tools: frozenset[str] = frozenset()) -> 
     import pyarrow as pa
 
     try:
-        with opened(file.path or "") as source:
+        with opened(file) as source:
             for index in range(file.start, source.num_row_groups if file.end is None else file.end):
                 group = source.metadata.row_group(index)
                 if group.total_byte_size > _GROUP_LIMIT:

@@ -151,7 +151,7 @@ def documents_of(file: InputFile, named: Format | None = None) -> Iterator[Docum
 def _documents(
     file: InputFile, seen: Seen | None = None, named: Format | None = None
 ) -> Iterator[Document | Unreadable]:
-    pieces = streams.chunks(file.path, file.compression, file.start, file.end)
+    pieces = streams.chunks(file)
     if file.kind == "lines":
         yield from line_documents(pieces, file.name, file.root, seen=seen)
         return

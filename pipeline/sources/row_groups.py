@@ -6,37 +6,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pipeline.errors import quote
+from pipeline.sources import opening
 from pipeline.sources.wording import Refused
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped] # it has no annotations
 
+    from pipeline.sources.files import InputFile
+
 VERSION_KEY: Final = "diagnosisEvalTraces"
 """The key of the file's metadata under which the version of its columns stands."""
 
 VERSION: Final = 1
+# Parquet is read in ranges that it names itself; around its ends little else is of use.
+_BUFFER: Final = 1 << 16
 _AGAIN: Final = "write it again with: diagnosis-eval import"
 
 
 @contextmanager
-def opened(path: str) -> Iterator["ParquetFile"]:
+def opened(file: "InputFile") -> Iterator["ParquetFile"]:
     """A Parquet file of imported traces.
 
     Raises:
         Refused: it cannot be read, is no Parquet file, holds something else, or has other columns than this program.
     """
     with ExitStack() as until_read:
-        yield _open(path, until_read)
+        yield _open(file, until_read)
 
 
-def _open(path: str, until_read: ExitStack) -> "ParquetFile":
+def _open(file: "InputFile", until_read: ExitStack) -> "ParquetFile":
     import pyarrow as pa  # type: ignore[import-untyped] # it has no annotations
     from pyarrow.parquet import ParquetFile
 
     try:
-        # A file of its own: the path may hold surrogates for bytes that are no UTF-8.
-        raw = until_read.enter_context(open(path, "rb"))  # noqa: PTH123, SIM115 - see above; the stack closes it
-        file = ParquetFile(raw)
+        source = ParquetFile(until_read.enter_context(opening.opened(file, _BUFFER)))
     except (OSError, pa.ArrowException) as error:
         reason = quote(str(error).partition("\n")[0])
         raise Refused(
@@ -45,7 +48,7 @@ def _open(path: str, until_read: ExitStack) -> "ParquetFile":
             found=reason,
             malformed=True,
         ) from None
-    version = (file.metadata.metadata or {}).get(VERSION_KEY.encode())
+    version = (source.metadata.metadata or {}).get(VERSION_KEY.encode())
     if version is None:
         raise Refused(
             f"this Parquet file holds something else than imported traces; {_AGAIN}",
@@ -59,7 +62,7 @@ def _open(path: str, until_read: ExitStack) -> "ParquetFile":
             expected=f"version {VERSION}",
             found=f"version {shown}",
         )
-    return file
+    return source
 
 
 def is_foreign(path: str) -> bool:
@@ -73,10 +76,10 @@ def is_foreign(path: str) -> bool:
         return False
 
 
-def group_sizes(path: str) -> list[int]:
+def group_sizes(file: "InputFile") -> list[int]:
     """The bytes of each row group; nothing where the file cannot be read, as reading will say."""
     try:
-        with opened(path) as file:
-            return [file.metadata.row_group(index).total_byte_size for index in range(file.num_row_groups)]
+        with opened(file) as source:
+            return [source.metadata.row_group(index).total_byte_size for index in range(source.num_row_groups)]
     except Refused:
         return []

@@ -13,6 +13,7 @@ import msgspec
 
 from pipeline.sources.base import Format
 from pipeline.sources.files import InputFile
+from pipeline.sources.opening import opened
 from pipeline.sources.read import AUTO, format_of, named_format
 
 SHARD_BYTES: Final = 16 << 20
@@ -119,8 +120,7 @@ def _groups(file: InputFile, shard_bytes: int) -> Iterator[tuple[InputFile, int]
     """A Parquet file cut between its row groups, every `shard_bytes` or a little later, with the size of each piece."""
     from pipeline.sources.row_groups import group_sizes
 
-    assert file.path is not None  # noqa: S101 - standard input is a line file
-    sizes = group_sizes(file.path)
+    sizes = group_sizes(file)
     start = size = 0
     for index, length in enumerate(sizes, start=1):
         size += length
@@ -140,9 +140,8 @@ def _cuttable(file: InputFile, from_format: str | Format) -> Format | None:
 
 def _slices(file: InputFile, length: int, shard_bytes: int) -> Iterator[InputFile]:
     """The file cut just after line ends, every `shard_bytes` or a little later."""
-    assert file.path is not None  # noqa: S101 - see _cuttable
     start = 0
-    with open(file.path, "rb") as stream:  # noqa: PTH123 - a path with surrogates for bytes that are no UTF-8
+    with opened(file, _SEARCH) as stream:
         while start < length:
             stream.seek(start + shard_bytes)
             end = start + shard_bytes

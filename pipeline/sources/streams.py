@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
+from pipeline.sources.opening import CHUNK, opened
 from pipeline.sources.wording import Refused
 
-CHUNK: Final = 1 << 20
-"""Bytes read from a file, or decompressed, at a time."""
+if TYPE_CHECKING:
+    from pipeline.sources.files import InputFile
 
 WHOLE_LIMIT: Final = 256 << 20
 """The most bytes of a `.json` document, decompressed."""
@@ -19,28 +20,25 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 
 
-def chunks(path: str | None, compression: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """The bytes of a file, decompressed, in pieces of about 1 MB.
+def chunks(file: "InputFile") -> Iterator[bytes]:
+    """The bytes of a file or a slice of it, decompressed, in pieces of about 1 MB.
 
     Args:
-        path: the file, None for standard input.
-        compression: `gz`, `zst`, or empty for none; standard input tells its own by its first bytes.
-        start: the first byte wanted of a file without compression.
-        end: the byte after the last one wanted, None for all.
+        file: the file; standard input tells its compression by its first bytes.
 
     Raises:
         Refused: it cannot be opened or read, is corrupt, or ends within a compressed frame. What came before stands.
     """
     try:
-        if path is None:
+        if file.path is None:
             source = sys.stdin.buffer
-            yield from _decompressed(source, compression or _compression_of(source))
+            yield from _decompressed(source, file.compression or _compression_of(source))
             return
-        with open(path, "rb") as file:  # noqa: PTH123  # a path with surrogates for bytes that are no UTF-8
-            if start or end is not None:
-                yield from _slice(file, start, end)
+        with opened(file) as source:
+            if file.is_slice:
+                yield from _slice(source, file.start, file.end)
             else:
-                yield from _decompressed(file, compression)
+                yield from _decompressed(source, file.compression)
     except OSError as error:
         reason = error.strerror or "it is no such file"
         raise Refused(f"the file cannot be read: {reason}", expected="a readable file", found=reason) from None

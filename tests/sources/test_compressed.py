@@ -12,6 +12,7 @@ import zstandard
 
 from pipeline.errors import Fault
 from pipeline.sources import streams
+from pipeline.sources.files import NO_ROOT, InputFile
 from pipeline.sources.wording import Refused
 
 Read = Callable[..., tuple[list[Any], list[Fault]]]
@@ -108,9 +109,9 @@ def test_standard_input_tells_its_compression(monkeypatch: pytest.MonkeyPatch, k
         buffer = io.BufferedReader(io.BytesIO(PACK[kind](LINES)))
 
     monkeypatch.setattr(sys, "stdin", Stdin)
-    assert b"".join(streams.chunks(None, "")) == LINES
+    assert b"".join(streams.chunks(InputFile(path=None, name="-", root=NO_ROOT, kind="lines"))) == LINES
 
 
 def test_a_file_that_cannot_be_opened_is_a_fault_of_that_file(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="the file cannot be read: No such file or directory"):
-        list(streams.chunks(str(tmp_path / "gone.json"), ""))
+        list(streams.chunks(InputFile(path=str(tmp_path / "gone.json"), name="gone.json", root=0, kind="json")))
