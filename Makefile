@@ -99,5 +99,6 @@ lock: ## pin requirements/*.txt again at the newest releases (LOCK_OPTIONS= keep
 	$(COMPILE) --output-file requirements/test.txt requirements/test.in
 	$(COMPILE) --output-file requirements/build.txt requirements/build.in
 	$(COMPILE) --output-file requirements/cluster.txt --extra cluster --constraint requirements/test.txt pyproject.toml
+	$(COMPILE) --output-file requirements/remote.txt --extra remote --constraint requirements/test.txt pyproject.toml
 	$(COMPILE) --output-file requirements/bench.txt requirements/bench.in
 	rm -rf .venv/lock

@@ -40,6 +40,8 @@ from pipeline.snapshot.merge import merge
 from pipeline.snapshot.rows import not_run_rows
 from pipeline.snapshot.store import RowStore
 from pipeline.sources.files import Inputs, find_inputs
+from pipeline.sources.opening import size_of
+from pipeline.sources.remote import is_remote
 from pipeline.sources.shards import cut
 from pipeline.writing import remove_file, write_file
 
@@ -277,7 +279,7 @@ def prepare(options: Options) -> tuple[Suite, tuple[Case, ...], Inputs]:
     suite = load_suite(options.cases, known_checks=all_checks().names)
     selected = select(suite, options.case_globs, options.tags)
     inputs = find_inputs(options.traces)
-    escapes = fixture_escapes(suite, [str(root) for root in inputs.roots])
+    escapes = fixture_escapes(suite, [root for root in inputs.roots if not is_remote(root)])
     if escapes:
         raise CaseFileError(escapes)
     for case in suite.cases:
@@ -300,13 +302,8 @@ def _mapping(path: str, from_format: str, inputs: Inputs) -> str:
 
 def _bytes_in_all(inputs: Inputs) -> int:
     """The size of the input; 0 where it cannot be known: of standard input, and of compressed files."""
-    if any(file.path is None or file.compression for file in inputs.files):
-        return 0
-    try:
-        return sum(Path(file.path).stat().st_size for file in inputs.files if file.path is not None)
-    except OSError:
-        # Reading will say what is wrong with the file.
-        return 0
+    sizes = [None if file.compression else size_of(file) for file in inputs.files]
+    return 0 if None in sizes else sum(size or 0 for size in sizes)
 
 
 def _not_run(selected: Sequence[Case], noted: Noted, inputs: Inputs) -> dict[str, str]:

@@ -39,7 +39,8 @@ def run(
         list[str] | None,
         typer.Option(
             "--traces",
-            help="Trace file, folder, glob, or - for standard input. May be given several times. "
+            help="Trace file, folder, glob, an address of these (s3://, gs://, az://, https://), or - for standard "
+            "input. May be given several times. "
             f"\\[default: {DEFAULT_TRACES}]",
             show_default=False,
             rich_help_panel=WHAT,

@@ -13,6 +13,7 @@ import msgspec
 from pipeline.engines.base import Engine, encode_job
 from pipeline.errors import OutputError, UsageError
 from pipeline.judging import Job
+from pipeline.sources.remote import is_remote
 from pipeline.sources.shards import Shard
 
 # Below this many bytes a pool costs more than it gains: its processes take some 0.5 s to start.
@@ -107,7 +108,8 @@ def _key(job: Job, shards: Sequence[Shard], tool_version: str) -> str:
     digest.update(msgspec.json.encode(shards))
     for shard in shards:
         for file in shard.files:
-            if file.path is not None:
+            # What is remote brings its size and version along.
+            if file.path is not None and not is_remote(file.path):
                 state = os.stat(file.path)  # noqa: PTH116 - a path with surrogates for bytes that are no UTF-8
                 digest.update(f"{state.st_size} {state.st_mtime_ns}".encode())
     return digest.hexdigest()[:32]

@@ -10,7 +10,9 @@ from typing import Final, Literal
 import msgspec
 
 from pipeline.errors import UsageError
+from pipeline.sources import remote
 from pipeline.sources.formats import formats, own_endings
+from pipeline.sources.opening import opened
 
 STDIN: Final = "-"
 NO_ROOT: Final = -1
@@ -30,7 +32,7 @@ class InputFile(msgspec.Struct, frozen=True, kw_only=True):
     """One file to read.
 
     Attributes:
-        path: where it is, None for standard input.
+        path: where it is, a path of this machine or an address; None for standard input.
         name: what outputs call it: relative to its root, with `/`, valid Unicode.
         root: index into `Inputs.roots`, `NO_ROOT` for standard input.
         kind: `json` is one document, `lines` one or more, `raw` what a format of its own ending reads whole, `parquet`
@@ -40,6 +42,8 @@ class InputFile(msgspec.Struct, frozen=True, kw_only=True):
             beginning.
         end: where it ends, just after a line end; of a Parquet file the row group after its last; None for the end of
             the file.
+        size: bytes of a remote file; None where its server gives it as a whole only, and for a file of this machine.
+        version: what its store calls the content of a remote file, if it says so.
     """
 
     path: str | None
@@ -49,6 +53,8 @@ class InputFile(msgspec.Struct, frozen=True, kw_only=True):
     compression: str = ""
     start: int = 0
     end: int | None = None
+    size: int | None = None
+    version: str | None = None
 
     @property
     def is_slice(self) -> bool:
@@ -77,7 +83,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         files: in the order of the paths, within a folder by name; no file twice.
-        roots: the real path of each root.
+        roots: the real path of each root, or its address.
         skipped: how many entries were left out: other extensions, hidden files, hidden folders (each counts as one).
         warnings: what was left out for another reason.
     """
@@ -97,7 +103,8 @@ def find_inputs(paths: Sequence[str]) -> Inputs:
     """Find the files to read.
 
     Args:
-        paths: folders, files, glob patterns (expanded here where no file has that very name), or `-`.
+        paths: folders, files, glob patterns (expanded here where no file has that very name), addresses of the same
+            (`s3://`, `gs://`, `az://`) or of one file (`https://`), or `-`.
 
     Raises:
         UsageError: a path does not exist, a pattern matches nothing, a file named outright has an unknown
@@ -107,6 +114,8 @@ def find_inputs(paths: Sequence[str]) -> Inputs:
     for path in paths:
         if path == STDIN:
             search.add_stdin()
+        elif remote.is_remote(path):
+            search.add_remote(path)
         elif os.path.exists(path):
             search.add(path, named=True)
         else:
@@ -162,6 +171,34 @@ class _Search:
             self._seen[STDIN] = STDIN
             self._files.append(InputFile(path=None, name=STDIN, root=NO_ROOT, kind="lines"))
 
+    def add_remote(self, url: str) -> None:
+        """Add what an address stands for."""
+        found, named = remote.find(url)
+        for one in found:
+            kind = kind_of(one.name)
+            if one.url in self._seen:
+                continue
+            if kind is None and named:
+                raise _unknown(remote.shown(url))
+            hidden = any(part.startswith(".") for part in one.name.split("/"))
+            if kind is None or (hidden and not named):
+                self._skipped.add(one.url)
+                continue
+            file = InputFile(
+                path=one.url,
+                name=one.name,
+                root=self._roots.setdefault(one.root, len(self._roots)),
+                kind=kind[0],
+                compression=kind[1],
+                size=one.size,
+                version=one.version,
+            )
+            if not (named or _is_wanted(file)):
+                self._skipped.add(one.url)
+            else:
+                self._seen[one.url] = one.name
+                self._files.append(file)
+
     def add(self, path: str, *, named: bool) -> None:
         """Add a path that exists; what only a pattern matched may also be of no use."""
         if os.path.isdir(path):
@@ -172,11 +209,11 @@ class _Search:
         real = os.path.realpath(path)
         if not os.path.exists(path):
             self._warn(name, self._root(folder or os.curdir), "broken-link", "this link leads nowhere")
-        elif kind is not None and (named or not _is_foreign(real, kind)):
+        elif kind is not None and (named or not _is_foreign(_made(path, name, kind))):
             if real not in self._seen:
                 self._files.append(self._file(path, name, self._root(folder or os.curdir), kind))
         elif named:
-            raise UsageError(f"cannot tell what {_shown(path)} holds by its name", hint=f"traces are {ENDINGS}")
+            raise _unknown(_shown(path))
         else:
             self._skipped.add(real)
 
@@ -188,7 +225,7 @@ class _Search:
         for path in files:
             name = os.path.relpath(path, top)
             kind = kind_of(name)
-            if kind is None or (kind[0] == "raw" and not _is_owned(path, kind[1])) or _is_foreign(path, kind):
+            if kind is None or not _is_wanted(_made(path, name, kind)):
                 self._skipped.add(path)
             elif path not in self._seen:
                 taken.append(self._file(path, name, root, kind))
@@ -231,7 +268,7 @@ class _Search:
         """How the file behind a link found in a folder is read, None where it is not."""
         real = os.path.realpath(path)
         kind = kind_of(name)
-        if (kind is None and not os.path.isdir(real)) or (kind is not None and _is_foreign(real, kind)):
+        if (kind is None and not os.path.isdir(real)) or (kind is not None and _is_foreign(_made(real, name, kind))):
             self._skipped.add(path)
             return None
         if os.path.commonpath([top, real]) != top:
@@ -255,31 +292,45 @@ class _Search:
         return self._roots.setdefault(os.path.realpath(folder), len(self._roots))
 
     def _file(self, path: str, name: str, root: int, kind: tuple[Kind, str]) -> InputFile:
-        file = InputFile(path=path, name=_shown(name), root=root, kind=kind[0], compression=kind[1])
+        file = _made(path, name, kind, root)
         self._seen[os.path.realpath(path)] = file.name
         return file
 
 
-def _is_owned(path: str, compression: str) -> bool:
+def _unknown(name: str) -> UsageError:
+    return UsageError(f"cannot tell what {name} holds by its name", hint=f"traces are {ENDINGS}")
+
+
+def _made(path: str, name: str, kind: tuple[Kind, str], root: int = NO_ROOT) -> InputFile:
+    return InputFile(path=path, name=_shown(name), root=root, kind=kind[0], compression=kind[1])
+
+
+def _is_wanted(file: InputFile) -> bool:
+    """Whether a file of a folder holds traces, as far as its beginning or its end tells."""
+    return not _is_foreign(file) and (file.kind != "raw" or _is_owned(file))
+
+
+def _is_owned(file: InputFile) -> bool:
     """Whether a file of an ending that some format owns is one of its own, and not just any `.csv`."""
-    if compression:
+    if file.compression:
         return True
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path with surrogates for bytes that are no UTF-8
-            head = file.read(_HEAD_BYTES)
+        with opened(file, _HEAD_BYTES) as stream:
+            head = stream.read(_HEAD_BYTES)
     except OSError:
         # Reading will say what is wrong with it.
         return True
-    return any(entry.owns is None or entry.owns(head) for entry in formats() if path.lower().endswith(entry.endings))
+    name = file.name.lower()
+    return any(entry.owns is None or entry.owns(head) for entry in formats() if name.endswith(entry.endings))
 
 
-def _is_foreign(path: str, kind: tuple[Kind, str]) -> bool:
+def _is_foreign(file: InputFile) -> bool:
     """Whether a file that nobody named is a Parquet file of something else, such as a snapshot."""
-    if kind[0] != "parquet":
+    if file.kind != "parquet":
         return False
     from pipeline.sources.row_groups import is_foreign
 
-    return is_foreign(path)
+    return is_foreign(file)
 
 
 def _shown(path: str) -> str:

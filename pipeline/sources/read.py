@@ -1,8 +1,8 @@
 """Stage 1 on one page: files to documents, documents to traces, in batches of bounded size."""
 
 import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from itertools import chain
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from pipeline.sources.formats import formats
 from pipeline.sources.json_text import BOM, encoding_of, plain, wrong_encoding
 from pipeline.sources.lines import Seen, is_whole
 from pipeline.sources.lines import documents as line_documents
+from pipeline.sources.opening import Ahead, Opener, opened
 from pipeline.sources.wording import Refused
 
 AUTO: Final = "auto"
@@ -101,8 +102,9 @@ def format_of(file: InputFile) -> Format:
     return _of_ending(file) or _decide(_documents(file))[0]
 
 
-def _batches(files: Iterable[InputFile], named: Format | None, batch_bytes: int, seen: Seen | None) -> Iterator[Batch]:
+def _batches(files: Sequence[InputFile], named: Format | None, batch_bytes: int, seen: Seen | None) -> Iterator[Batch]:
     size = read = 0
+    opener = Ahead(files)
 
     def counted(items: Iterator[Document | Unreadable]) -> Iterator[Document | Unreadable]:
         nonlocal size, read
@@ -113,22 +115,25 @@ def _batches(files: Iterable[InputFile], named: Format | None, batch_bytes: int,
             yield item
 
     records = (
-        record for file in files for record in _read(counted(_documents(file, seen, named)), named or _of_ending(file))
+        record
+        for file in files
+        for record in _read(counted(_documents(file, seen, named, opener)), named or _of_ending(file))
     )
-    while True:
-        batch, size, read = Batch(), 0, 0
-        with _collector_paused():
-            for record in records:
-                if isinstance(record, ReadTrace):
-                    batch.traces.append(record)
-                else:
-                    batch.unreadable.append(record)
-                if size >= batch_bytes:
-                    break
-        if not (batch.traces or batch.unreadable):
-            return
-        batch.bytes = read
-        yield batch
+    with closing(opener):
+        while True:
+            batch, size, read = Batch(), 0, 0
+            with _collector_paused():
+                for record in records:
+                    if isinstance(record, ReadTrace):
+                        batch.traces.append(record)
+                    else:
+                        batch.unreadable.append(record)
+                    if size >= batch_bytes:
+                        break
+            if not (batch.traces or batch.unreadable):
+                return
+            batch.bytes = read
+            yield batch
 
 
 @contextmanager
@@ -149,9 +154,9 @@ def documents_of(file: InputFile, named: Format | None = None) -> Iterator[Docum
 
 
 def _documents(
-    file: InputFile, seen: Seen | None = None, named: Format | None = None
+    file: InputFile, seen: Seen | None = None, named: Format | None = None, opener: Opener = opened
 ) -> Iterator[Document | Unreadable]:
-    pieces = streams.chunks(file)
+    pieces = streams.chunks(file, opener)
     if file.kind == "lines":
         yield from line_documents(pieces, file.name, file.root, seen=seen)
         return

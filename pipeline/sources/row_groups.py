@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pipeline.errors import quote
 from pipeline.sources import opening
+from pipeline.sources.remote import is_remote
 from pipeline.sources.wording import Refused
 
 if TYPE_CHECKING:
@@ -65,13 +66,24 @@ def _open(file: "InputFile", until_read: ExitStack) -> "ParquetFile":
     return source
 
 
-def is_foreign(path: str) -> bool:
+def is_foreign(file: "InputFile") -> bool:
     """Whether a Parquet file surely holds something else than traces; a broken one may be one of ours."""
     from polars import read_parquet_metadata
     from polars.exceptions import PolarsError
 
+    assert file.path is not None  # noqa: S101 - standard input is a line file
+    if is_remote(file.path):
+        # Polars would fetch all of it.
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
+        try:
+            with opening.opened(file, _BUFFER) as source:
+                return VERSION_KEY.encode() not in (ParquetFile(source).metadata.metadata or {})
+        except (OSError, pa.ArrowException):
+            return False
     try:
-        return VERSION_KEY not in read_parquet_metadata(Path(path))
+        return VERSION_KEY not in read_parquet_metadata(Path(file.path))
     except (OSError, PolarsError):
         return False
 

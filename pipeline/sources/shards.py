@@ -5,7 +5,6 @@ within a document that stands on several lines; the shard before it then ends op
 are read again as one, so that the result never depends on the cut.
 """
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -13,7 +12,7 @@ import msgspec
 
 from pipeline.sources.base import Format
 from pipeline.sources.files import InputFile
-from pipeline.sources.opening import opened
+from pipeline.sources.opening import opened, size_of
 from pipeline.sources.read import AUTO, format_of, named_format
 
 SHARD_BYTES: Final = 16 << 20
@@ -78,7 +77,7 @@ def cut(
         group, size = [], 0
 
     for file in files:
-        length = _size(file)
+        length = size_of(file) or 0
         if file.kind == "parquet":
             close()
             for piece, extent in _groups(file, shard_bytes):
@@ -104,16 +103,6 @@ def joined(first: Shard, second: Shard) -> Shard:
     (start,), (end,) = first.files, second.files
     file = msgspec.structs.replace(start, end=end.end)
     return msgspec.structs.replace(first, files=(file,), size=first.size + second.size)
-
-
-def _size(file: InputFile) -> int:
-    if file.path is None:
-        return 0
-    try:
-        return os.stat(file.path).st_size  # noqa: PTH116 - a path with surrogates for bytes that are no UTF-8
-    except OSError:
-        # Reading will say what is wrong with it.
-        return 0
 
 
 def _groups(file: InputFile, shard_bytes: int) -> Iterator[tuple[InputFile, int]]:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from pipeline.sources.opening import CHUNK, opened
+from pipeline.sources.opening import CHUNK, Opener, opened
 from pipeline.sources.wording import Refused
 
 if TYPE_CHECKING:
@@ -20,11 +20,12 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 
 
-def chunks(file: "InputFile") -> Iterator[bytes]:
+def chunks(file: "InputFile", opener: Opener = opened) -> Iterator[bytes]:
     """The bytes of a file or a slice of it, decompressed, in pieces of about 1 MB.
 
     Args:
         file: the file; standard input tells its compression by its first bytes.
+        opener: opens it.
 
     Raises:
         Refused: it cannot be opened or read, is corrupt, or ends within a compressed frame. What came before stands.
@@ -34,7 +35,7 @@ def chunks(file: "InputFile") -> Iterator[bytes]:
             source = sys.stdin.buffer
             yield from _decompressed(source, file.compression or _compression_of(source))
             return
-        with opened(file) as source:
+        with opener(file) as source:
             if file.is_slice:
                 yield from _slice(source, file.start, file.end)
             else:
