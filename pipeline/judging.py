@@ -71,6 +71,7 @@ class Partial(msgspec.Struct, kw_only=True):
         noted: what was noticed while reading.
         line_ends: line ends in a slice of a file.
         open: whether a slice ends within a document, so that it must be read again with the next one.
+        broken_off: whether a slice broke off, so that nothing after it in its file counts.
         size: bytes read.
     """
 
@@ -78,6 +79,7 @@ class Partial(msgspec.Struct, kw_only=True):
     noted: Noted
     line_ends: int = 0
     open: bool = False
+    broken_off: bool = False
     size: int = 0
 
 
@@ -126,7 +128,14 @@ class Judging:
                 size += batch.bytes
                 if progress is not None:
                     progress(batch.bytes)
-        return Partial(number=shard.number, noted=noted, line_ends=seen.line_ends, open=seen.open, size=size)
+        return Partial(
+            number=shard.number,
+            noted=noted,
+            line_ends=seen.line_ends,
+            open=seen.open,
+            broken_off=seen.broken_off,
+            size=size,
+        )
 
     def _batch(self, frames: TraceFrames, take: Callable[[pl.DataFrame], None], noted: Noted) -> None:
         job = self.job

@@ -97,19 +97,27 @@ def _closed(
     partials: dict[int, Partial],
     store: RowStore,
 ) -> Iterator[Shard]:
-    """The shards, those that end within a document read again together with what follows."""
+    """The shards, those that end within a document read again together with what follows.
+
+    One that broke off takes what follows in its file without a further look: a file read whole ends there.
+    """
     waiting = list(reversed(shards))
     while waiting:
         shard = waiting.pop()
-        while partials[shard.number].open and waiting and _continues(shard, waiting[-1]):
+        number = shard.number
+        while _takes_more(partials[number]) and waiting and _continues(shard, waiting[-1]):
             following = waiting.pop()
-            store.drop(shard.number)
             store.drop(following.number)
             del partials[following.number]
             shard = joined(shard, following)
-            number = shard.number
-            partials[number] = judging.shard(shard, lambda rows, number=number: store.add(rows, number))  # type: ignore[misc] # bound at once
+            if not partials[number].broken_off:
+                store.drop(number)
+                partials[number] = judging.shard(shard, lambda rows, number=number: store.add(rows, number))  # type: ignore[misc] # bound at once
         yield shard
+
+
+def _takes_more(partial: Partial) -> bool:
+    return partial.open or partial.broken_off
 
 
 def _continues(shard: Shard, following: Shard) -> bool:

@@ -38,10 +38,10 @@ class InputFile(msgspec.Struct, frozen=True, kw_only=True):
         kind: `json` is one document, `lines` one or more, `raw` what a format of its own ending reads whole, `parquet`
             traces that were imported before.
         compression: `gz`, `zst`, or empty.
-        start: where a slice of a line file begins, in bytes; of a Parquet file its first row group; 0 for its
-            beginning.
-        end: where it ends, just after a line end; of a Parquet file the row group after its last; None for the end of
-            the file.
+        start: where a slice of a line file begins, in bytes; of a compressed one where its first member begins, of a
+            Parquet file its first row group; 0 for its beginning.
+        end: where it ends, just after a line end; of a compressed one just after its last member, whose last line is
+            the slice's to its end; of a Parquet file the row group after its last; None for the end of the file.
         size: bytes of a remote file; None where its server gives it as a whole only, and for a file of this machine.
         version: what its store calls the content of a remote file, if it says so.
     """

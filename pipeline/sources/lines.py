@@ -52,11 +52,14 @@ class Seen:
     Attributes:
         line_ends: how many line ends it has.
         open: whether it ends within a document or a broken region: what follows it may belong to it.
+        broken_off: whether its stream broke off, or turned out to be of another encoding: what follows it in the file
+            is not read.
     """
 
     def __init__(self) -> None:
         self.line_ends = 0
         self.open = False
+        self.broken_off = False
 
     def counting(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """The same stream, its line ends counted."""
@@ -65,8 +68,14 @@ class Seen:
             yield chunk
 
 
-def documents(
-    chunks: Iterable[bytes], file: str, root: int, *, limit: int = LINE_LIMIT, seen: Seen | None = None
+def documents(  # noqa: PLR0913 - where the bytes stand, and how they are read, named
+    chunks: Iterable[bytes],
+    file: str,
+    root: int,
+    *,
+    limit: int = LINE_LIMIT,
+    inside: bool = False,
+    seen: Seen | None = None,
 ) -> Iterator[Document | Unreadable]:
     """Cut a line file into documents.
 
@@ -75,6 +84,7 @@ def documents(
         file: its name, for documents and faults.
         root: index of its root, for documents and faults.
         limit: the most bytes of one line or document.
+        inside: whether it is a slice that begins within the file, where no byte-order mark stands.
         seen: filled in while reading, if wanted.
 
     Yields:
@@ -82,7 +92,8 @@ def documents(
         belong to no closed object, lines over the limit, another encoding, a stream that breaks off.
     """
     seen = seen or Seen()
-    return _Cutter(_split(seen.counting(chunks), limit), file, root, limit, seen).cut()
+    counted = seen.counting(chunks)
+    return _Cutter(_split(counted if inside else _without_mark(counted), limit, seen), file, root, limit, seen).cut()
 
 
 def is_whole(text: bytes) -> bool:
@@ -298,13 +309,13 @@ def _indent(line: bytes, start: int = 0) -> int:
     return found.start() if found else len(line)
 
 
-def _split(chunks: Iterable[bytes], limit: int) -> Iterator[Item]:
+def _split(chunks: Iterable[bytes], limit: int, seen: Seen) -> Iterator[Item]:
     """Number the lines of a stream, from 1; what cannot be had of it stands in its place as a refusal."""
     number = 1
     parts: list[bytes] = []
     size = 0
     try:
-        for chunk in _without_mark(chunks):
+        for chunk in chunks:
             pieces = chunk.split(b"\n")
             for piece in pieces[:-1]:
                 size += len(piece)
@@ -321,6 +332,7 @@ def _split(chunks: Iterable[bytes], limit: int) -> Iterator[Item]:
             elif pieces[-1]:
                 parts.append(pieces[-1])
     except Refused as refused:
+        seen.broken_off = True
         yield number, refused
         return
     if size > limit:

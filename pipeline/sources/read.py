@@ -158,7 +158,7 @@ def _documents(
 ) -> Iterator[Document | Unreadable]:
     pieces = streams.chunks(file, opener)
     if file.kind == "lines":
-        yield from line_documents(pieces, file.name, file.root, seen=seen)
+        yield from line_documents(pieces, file.name, file.root, inside=file.start > 0, seen=seen)
         return
     try:
         data = streams.whole(pieces)

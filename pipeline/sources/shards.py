@@ -1,8 +1,10 @@
 """Shards: the input cut into slices that can be judged apart, in any order and on any machine.
 
-A shard is a group of small files, one larger file, or a slice of a large line file cut at line ends. A cut may fall
-within a document that stands on several lines; the shard before it then ends open (`lines.Seen.open`), and the two
-are read again as one, so that the result never depends on the cut.
+A shard is a group of small files, one larger file, or a slice of a large line file: cut at line ends, or between the
+members of a compressed file (`members`), whose slices begin and end at the next line end of their own accord
+(`streams`). A cut may fall within a document that stands on several lines; the shard before it then ends open
+(`lines.Seen.open`), and the two are read again as one, so that the result never depends on the cut. Nor does it where a
+slice breaks off (`lines.Seen.broken_off`): the slices after it are dropped, as reading the file whole would end there.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,8 +14,10 @@ import msgspec
 
 from pipeline.sources.base import Format
 from pipeline.sources.files import InputFile
+from pipeline.sources.members import RATIO, cuts
 from pipeline.sources.opening import opened, size_of
 from pipeline.sources.read import AUTO, format_of, named_format
+from pipeline.sources.remote import is_remote
 
 SHARD_BYTES: Final = 16 << 20
 # Files of one shard at most, however small: what a worker has in hand when it is killed is done again.
@@ -62,7 +66,7 @@ def cut(
     Args:
         files: the files, in order.
         from_format: their format, its name, or `auto`.
-        shard_bytes: bytes of one shard, about; a single document is never cut.
+        shard_bytes: bytes of text of one shard, about; a single document is never cut.
         shard_files: files of one shard at most.
     """
     name = from_format if isinstance(from_format, str) else from_format.name
@@ -83,10 +87,11 @@ def cut(
             for piece, extent in _groups(file, shard_bytes):
                 shards.append(Shard(number=len(shards), files=(piece,), size=extent, format=name))
             continue
-        entry = _cuttable(file, from_format) if length > shard_bytes else None
+        slices = _slices(file, length, shard_bytes)
+        entry = _by_record(file, from_format) if len(slices) > 1 else None
         if entry is not None:
             close()
-            for piece in _slices(file, length, shard_bytes):
+            for piece in slices:
                 extent = (piece.end or length) - piece.start
                 shards.append(Shard(number=len(shards), files=(piece,), size=extent, format=entry.name))
             continue
@@ -119,29 +124,45 @@ def _groups(file: InputFile, shard_bytes: int) -> Iterator[tuple[InputFile, int]
     yield msgspec.structs.replace(file, start=start), size
 
 
-def _cuttable(file: InputFile, from_format: str | Format) -> Format | None:
-    """The format of a file that may be read in slices: a plain line file whose records stand alone."""
-    if file.kind != "lines" or file.compression or file.path is None:
-        return None
-    entry = named_format(from_format) or format_of(file)
-    return entry if entry.by_record else None
+def _slices(file: InputFile, length: int, shard_bytes: int) -> list[InputFile]:
+    """The slices of a line file, every `shard_bytes` of its text or a little later."""
+    # The members of a compressed file are looked up one by one, and elsewhere each of them would be a request.
+    distant = file.path is not None and is_remote(file.path)
+    if file.kind != "lines" or (file.compression and distant):
+        return [file]
+    try:
+        if not file.compression:
+            places = list(_line_ends(file, length, shard_bytes)) if length > shard_bytes else []
+        else:
+            places = cuts(file, length, shard_bytes) if length * RATIO > shard_bytes else []
+    except OSError:
+        # Reading will say what is wrong with it.
+        places = []
+    return [
+        msgspec.structs.replace(file, start=start, end=end)
+        for start, end in zip([0, *places], [*places, None], strict=True)
+    ]
 
 
-def _slices(file: InputFile, length: int, shard_bytes: int) -> Iterator[InputFile]:
-    """The file cut just after line ends, every `shard_bytes` or a little later."""
-    start = 0
+def _line_ends(file: InputFile, length: int, shard_bytes: int) -> Iterator[int]:
+    """Where a plain file can be cut, just after line ends."""
+    end = 0
     with opened(file, _SEARCH) as stream:
-        while start < length:
-            stream.seek(start + shard_bytes)
-            end = start + shard_bytes
+        while True:
+            end += shard_bytes
+            stream.seek(end)
             while piece := stream.read(_SEARCH):
                 place = piece.find(b"\n")
                 if place >= 0:
                     end += place + 1
                     break
                 end += len(piece)
-            last = end >= length
-            yield msgspec.structs.replace(file, start=start, end=None if last else end)
-            if last:
+            if end >= length:
                 return
-            start = end
+            yield end
+
+
+def _by_record(file: InputFile, from_format: str | Format) -> Format | None:
+    """The format of a file, where its records stand alone, so that it may be read in slices."""
+    entry = named_format(from_format) or format_of(file)
+    return entry if entry.by_record else None

@@ -1,9 +1,11 @@
 """Files and standard input as streams of bytes, decompressed in bounded steps."""
 
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO, Final
+import zlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
 
+from pipeline.sources.members import BGZF_HEAD, bgzf_size
 from pipeline.sources.opening import CHUNK, Opener, opened
 from pipeline.sources.wording import Refused
 
@@ -16,6 +18,11 @@ WHOLE_LIMIT: Final = 256 << 20
 # A zstd block of a few bytes may stand for 128 KB: so little is fed at a time that a hostile file cannot unfold
 # to more than some 32 MB in one step.
 _ZSTD_STEP: Final = 1 << 10
+# A byte of gzip stands for some 1000 at most; and a corrupt member costs the records of its last step.
+_GZIP_STEP: Final = 1 << 12
+# To zlib: a member of gzip, its header and its checksum looked at.
+_GZIP_FORMAT: Final = 31
+_ZLIB_WORDS: Final = "Error -3 while decompressing data: "
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 
@@ -36,18 +43,20 @@ def chunks(file: "InputFile", opener: Opener = opened) -> Iterator[bytes]:
             yield from _decompressed(source, file.compression or _compression_of(source))
             return
         with opener(file) as source:
-            if file.is_slice:
-                yield from _slice(source, file.start, file.end)
+            # A pipe with a name can be read, and not sought in.
+            if file.start:
+                source.seek(file.start)
+            if file.compression:
+                yield from _decompressed(source, file.compression, file.start, file.end)
             else:
-                yield from _decompressed(source, file.compression)
+                yield from _plain(source, None if file.end is None else file.end - file.start)
     except OSError as error:
         reason = error.strerror or "it is no such file"
         raise Refused(f"the file cannot be read: {reason}", expected="a readable file", found=reason) from None
 
 
-def _slice(file: BinaryIO, start: int, end: int | None) -> Iterator[bytes]:
-    file.seek(start)
-    left = float("inf") if end is None else end - start
+def _plain(file: BinaryIO, size: int | None) -> Iterator[bytes]:
+    left = float("inf") if size is None else size
     while left > 0 and (piece := file.read(int(min(CHUNK, left)))):
         left -= len(piece)
         yield piece
@@ -80,57 +89,149 @@ def _compression_of(source: BinaryIO) -> str:
     return "zst" if head == _ZSTD_MAGIC else ""
 
 
-def _decompressed(source: BinaryIO, compression: str) -> Iterator[bytes]:
-    if compression == "gz":
-        return _gunzipped(source)
-    if compression == "zst":
-        return _unzstd(source)
-    return iter(lambda: source.read(CHUNK), b"")
+def _decompressed(source: BinaryIO, compression: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+    if not compression:
+        return iter(lambda: source.read(CHUNK), b"")
+    packing = _gzip() if compression == "gz" else _zstd()
+    return _in_chunks(_lines_between(_unpacked(source, packing, start), start, end))
 
 
-def _gunzipped(source: BinaryIO) -> Iterator[bytes]:
-    import gzip  # start-up time: only compressed files need it
-    import zlib
+class _Member(Protocol):
+    """A member, or frame, being unpacked."""
 
-    with gzip.GzipFile(fileobj=source) as stream:
-        try:
-            # read1: an error must not cost what was read before it.
-            while piece := stream.read1(CHUNK):
-                yield piece
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise _corrupt("gzip", str(error)) from None
-        except EOFError:
-            raise _cut_off("gzip") from None
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def _unzstd(source: BinaryIO) -> Iterator[bytes]:
+class _Packing(NamedTuple):
+    """A way of compressing.
+
+    Attributes:
+        name: what messages call it.
+        step: bytes to unpack at a time.
+        padding: the byte that may stand between members and after them, if any may.
+        error: raised by a member that is corrupt.
+        member: begins a member, given the first of its bytes.
+    """
+
+    name: str
+    step: int
+    padding: bytes
+    error: type[Exception]
+    member: Callable[[bytes], _Member]
+
+
+def _gzip() -> _Packing:
+    return _Packing("gzip", _GZIP_STEP, b"\0", zlib.error, _GzipMember)
+
+
+def _zstd() -> _Packing:
     import zstandard  # start-up time: only compressed files need it
 
-    frame = None
+    return _Packing(
+        "zstd", _ZSTD_STEP, b"", zstandard.ZstdError, lambda _: zstandard.ZstdDecompressor().decompressobj()
+    )
+
+
+class _GzipMember:
+    """A gzip member; one of BGZF must be as long as it says, or a slice would begin where no member does."""
+
+    def __init__(self, head: bytes) -> None:
+        self._inflating = zlib.decompressobj(wbits=_GZIP_FORMAT)
+        self._due = bgzf_size(head)
+        self._taken = 0
+
+    @property
+    def eof(self) -> bool:
+        return self._inflating.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inflating.unused_data
+
+    def decompress(self, data: bytes, /) -> bytes:
+        piece = self._inflating.decompress(data)
+        self._taken += len(data) - len(self.unused_data)
+        if self._due is not None and (self._taken > self._due or (self.eof and self._taken < self._due)):
+            raise zlib.error("a member is not as long as it says")
+        return piece
+
+
+def _unpacked(source: BinaryIO, packing: _Packing, at: int) -> Iterator[tuple[int, bytes]]:
+    """What stands in a stream, piece by piece, each with the offset in `source` of the bytes that it came from.
+
+    Steps end at the same offsets wherever reading begins, and a piece never comes of two members. So what is lost with
+    a corrupt step is the same, whether a file is read whole or in slices.
+    """
+    member = None
+    while data := source.read(packing.step - at % packing.step):
+        while data:
+            if member is None:
+                begin = data.lstrip(packing.padding) if at else data
+                at += len(data) - len(begin)
+                if not begin:
+                    break
+                data = begin if len(begin) >= BGZF_HEAD else begin + source.read(packing.step)
+                member = packing.member(data)
+            try:
+                piece = member.decompress(data)
+            except packing.error as error:
+                # zlib puts its own number of the error before the words.
+                raise _corrupt(packing.name, str(error).removeprefix(_ZLIB_WORDS)) from None
+            yield at, piece
+            rest = member.unused_data
+            at += len(data) - len(rest)
+            data = rest
+            if member.eof:
+                member = None
+    if member is not None:
+        raise _cut_off(packing.name)
+
+
+def _lines_between(pieces: Iterator[tuple[int, bytes]], start: int, end: int | None) -> Iterator[bytes]:
+    """The lines of a slice: those that begin after the first line end of its own members, or at the file's beginning.
+
+    Members need not end at line ends. A slice leaves what stands before its first line end to the slice before, and
+    reads on past its end for the rest of its own last line. One without a line end is all the slice before's.
+    """
+    begun = start == 0
+    for at, piece in pieces:
+        if end is not None and at >= end:
+            place = piece.find(b"\n") + 1
+            if begun:
+                yield piece[: place or None]
+            if place or not begun:
+                return
+        elif begun:
+            yield piece
+        else:
+            _, line_end, rest = piece.partition(b"\n")
+            if line_end:
+                begun = True
+                yield rest
+
+
+def _in_chunks(pieces: Iterator[bytes]) -> Iterator[bytes]:
     waiting: list[bytes] = []
     size = 0
     try:
-        while data := source.read(_ZSTD_STEP):
-            while data:
-                if frame is None:
-                    frame = zstandard.ZstdDecompressor().decompressobj()
-                piece = frame.decompress(data)
-                data = frame.unused_data
-                if frame.eof:
-                    frame = None
-                if piece:
-                    waiting.append(piece)
-                    size += len(piece)
-                if size >= CHUNK:
-                    yield b"".join(waiting)
-                    waiting, size = [], 0
-    except zstandard.ZstdError as error:
+        for piece in filter(None, pieces):
+            waiting.append(piece)
+            size += len(piece)
+            if size >= CHUNK:
+                yield b"".join(waiting)
+                waiting, size = [], 0
+    except (Refused, OSError):
+        # An error must not cost what was read before it.
         yield b"".join(waiting)
-        raise _corrupt("zstd", str(error)) from None
-    if waiting:
+        raise
+    if size:
         yield b"".join(waiting)
-    if frame is not None:
-        raise _cut_off("zstd")
 
 
 def _corrupt(kind: str, detail: str) -> Refused:

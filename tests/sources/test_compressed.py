@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import zstandard
 
 from pipeline.errors import Fault
 from pipeline.sources import streams
-from pipeline.sources.files import NO_ROOT, InputFile
+from pipeline.sources.files import NO_ROOT, InputFile, find_inputs
 from pipeline.sources.wording import Refused
 
 Read = Callable[..., tuple[list[Any], list[Fault]]]
@@ -110,6 +112,30 @@ def test_standard_input_tells_its_compression(monkeypatch: pytest.MonkeyPatch, k
 
     monkeypatch.setattr(sys, "stdin", Stdin)
     assert b"".join(streams.chunks(InputFile(path=None, name="-", root=NO_ROOT, kind="lines"))) == LINES
+
+
+def test_a_disk_that_fails_does_not_cost_what_was_read_before() -> None:
+    class Failing(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if data := super().read(size):
+                return data
+            raise OSError(5, "Input/output error")
+
+    pieces = streams._decompressed(Failing(PACK["zst"](LINES)), "zst")
+    assert next(pieces) == LINES
+    with pytest.raises(OSError, match="Input/output error"):
+        next(pieces)
+
+
+@pytest.mark.parametrize("ending", ["", *(f".{kind}" for kind in PACK)])
+def test_a_pipe_with_a_name_is_read(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.jsonl{ending}"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(PACK[ending[1:]](LINES) if ending else LINES,))
+    writer.start()
+    [file] = find_inputs([str(path)]).files
+    assert b"".join(streams.chunks(file)) == LINES
+    writer.join()
 
 
 def test_a_file_that_cannot_be_opened_is_a_fault_of_that_file(tmp_path: Path) -> None:
