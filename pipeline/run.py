@@ -233,7 +233,7 @@ def run(  # noqa: PLR0913 - what is judged, how, and where the results go, named
             if out is None:
                 snapshot = Snapshot(info=info, rows=pl.concat(list(parts)).lazy())
             else:
-                write_snapshot(out / "snapshot.parquet", parts, info)
+                write_snapshot(out / "snapshot.parquet", parts, info, count=store.parts_of(merged.rows))
                 snapshot = read_snapshot(out / "snapshot.parquet")
     view = build(snapshot)
     comparison, incomparable = _compared(view, snapshot, baseline, limits)

@@ -9,6 +9,7 @@ import msgspec
 import polars as pl
 
 from pipeline.judging import Job, Judging, Partial
+from pipeline.snapshot.store import write_rows
 from pipeline.sources.shards import Shard
 
 # A shard whose worker dies is tried once more; one that kills two workers is at fault itself.
@@ -77,26 +78,26 @@ def work(job: bytes, shard: Shard, folder: str) -> Done:
         judging = _prepared[job] = Judging(decode_job(job))
     frames: list[pl.DataFrame] = []
     partial = judging.shard(shard, frames.append)
-    rows = Path(folder) / f"shard-{shard.number:07}.parquet" if frames else None
+    rows = Path(folder) / f"shard-{shard.number:07}.arrow" if frames else None
     if rows is not None:
-        write_rows(rows, pl.concat(frames))
+        beside = _beside(rows)
+        write_rows(beside, pl.concat(frames))
+        os.replace(beside, rows)  # noqa: PTH105 - the name says that it replaces
     done = Done(partial=partial, rows=rows)
     # Written last: where this file stands, the shard is finished.
     _replace(receipt(Path(folder), shard), msgspec.json.encode(partial))
     return done
 
 
-def write_rows(path: Path, rows: pl.DataFrame) -> None:
-    """Write rows for later, beside their place and then renamed."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    rows.write_parquet(beside, compression="lz4", statistics=False)
-    os.replace(beside, path)  # noqa: PTH105 - the name says that it replaces
-
-
 def _replace(path: Path, data: bytes) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = _beside(path)
     beside.write_bytes(data)
     os.replace(beside, path)  # noqa: PTH105 - the name says that it replaces
+
+
+def _beside(path: Path) -> Path:
+    """Where a file of this process is written before it takes its place."""
+    return path.with_name(f".{path.name}.{os.getpid()}")
 
 
 def receipt(folder: Path, shard: Shard) -> Path:
@@ -110,7 +111,7 @@ def finished(folder: Path, shard: Shard) -> Done | None:
         partial = msgspec.json.decode(receipt(folder, shard).read_bytes(), type=Partial)
     except (OSError, msgspec.DecodeError, msgspec.ValidationError):
         return None
-    rows = folder / f"shard-{shard.number:07}.parquet"
+    rows = folder / f"shard-{shard.number:07}.arrow"
     return Done(partial=partial, rows=rows if rows.exists() else None)
 
 

@@ -9,7 +9,7 @@ from pipeline.flatten.traces import TraceFrames, flatten_traces
 from pipeline.sources.base import Format
 from pipeline.sources.files import Inputs
 from pipeline.sources.lines import Seen
-from pipeline.sources.read import AUTO, named_format, read_batches
+from pipeline.sources.read import AUTO, collector_paused, named_format, read_batches
 
 
 class FrameBatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,5 +58,6 @@ def _batches(
                     yield FrameBatch(frames=group.frames, bytes=group.size)
             continue
         for batch in read_batches(Inputs(files=tuple(files)), from_format, seen=seen):
-            frames = flatten_traces(batch.traces, batch.unreadable, argument_tools=argument_tools)
+            with collector_paused():
+                frames = flatten_traces(batch.traces, batch.unreadable, argument_tools=argument_tools)
             yield FrameBatch(frames=frames, bytes=batch.bytes)

@@ -335,6 +335,8 @@ def _add_calls(
 ) -> None:
     if not isinstance(calls, list):
         return
+    # There are a dozen calls to a trace: what is usual is told apart here, before any function is called.
+    add_row = columns.add_row
     position = 0
     for index, call in enumerate(calls):
         if call is None:
@@ -343,25 +345,32 @@ def _add_calls(
             noticed.append(Warned(path=path, kind="null-tool-call", message=message))
             continue
         position += 1
-        name = tool_name(call)
+        name = call.toolName
+        if name is None or not name.strip():
+            name = tool_name(call)
+        duration = call.durationMs
+        if duration is not None and duration < 0:
+            duration = _not_negative(duration, f"$.toolInvocations[{index}].durationMs", noticed)
         arguments = call.arguments
         if isinstance(arguments, str):
             arguments_text, parsed = present(arguments), False
         else:
             arguments_text = None if arguments is None else canonical_json(arguments)
             parsed = True
-        columns.add(
-            number,
-            position,
-            name,
-            arguments_text,
-            None if arguments_text is None else parsed,
-            lines.of(arguments_text, arguments) if parsed and arguments_text and name in lines.tools else None,
-            _free_text(call.resultSummary),
-            call.success,
-            call_failed(call),
-            _free_text(call.error),
-            _not_negative(call.durationMs, f"$.toolInvocations[{index}].durationMs", noticed),
+        add_row(
+            (
+                number,
+                position,
+                name,
+                arguments_text,
+                None if arguments_text is None else parsed,
+                lines.of(arguments_text, arguments) if parsed and arguments_text and name in lines.tools else None,
+                _free_text(call.resultSummary),
+                call.success,
+                call_failed(call),
+                _free_text(call.error),
+                duration,
+            )
         )
 
 

@@ -46,7 +46,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     watched: tuple[tuple[Path, tuple[int, ...]], ...] = ()
 
 
-def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo) -> None:
+def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo, *, count: int | None = None) -> None:
     """Write a snapshot: one file, or a folder of parts where there is more than one part.
 
     Nothing stands under `path` until all of it is written; what stood there before stays until then.
@@ -55,6 +55,7 @@ def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo
         path: where to.
         parts: frames with the columns of `schemas.SnapshotRows`, in order; none is a run without rows.
         info: the metadata, repeated in every part.
+        count: how many parts there are, if that is known: else each is held until the next one is made.
 
     Raises:
         OutputError: the place cannot be written to.
@@ -64,7 +65,7 @@ def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo
         try:
             _remove(beside)
             beside.mkdir(parents=True)
-            written = [_write_part(beside, number, *part, info) for number, part in enumerate(_with_last(parts))]
+            written = [_write_part(beside, number, *part, info) for number, part in enumerate(_with_last(parts, count))]
             _put(written[0] if len(written) == 1 else beside, path)
         finally:
             _remove(beside)
@@ -76,8 +77,11 @@ def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo
         ) from error
 
 
-def _with_last(parts: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, bool]]:
+def _with_last(parts: Iterable[pl.DataFrame], count: int | None) -> Iterator[tuple[pl.DataFrame, bool]]:
     """Every part with whether it is the last."""
+    if count is not None:
+        yield from ((part, number == count) for number, part in enumerate(parts, start=1))
+        return
     rest = iter(parts)
     held = next(rest, schemas.empty(schemas.SnapshotRows))
     for part in rest:

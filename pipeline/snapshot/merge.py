@@ -10,7 +10,9 @@ import polars as pl
 
 from pipeline import schemas
 
-KEY_COLUMNS: Final = ("case_id", "own_trial", "trace_id", "file", "line", "content_digest", "status")
+# Rows are put in order by these, nulls last; the digest decides between records that two roots give the same name.
+_ORDER: Final = ("case_id", "own_trial", "trace_id", "file", "line", "content_digest")
+KEY_COLUMNS: Final = (*_ORDER, "status")
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,18 +33,7 @@ def merge(keys: pl.DataFrame) -> Merged:
     Args:
         keys: `part`, `index` and the `KEY_COLUMNS` of every row.
     """
-    # What is null comes last; the digest decides between records that two roots give the same name.
-    ordered = keys.lazy().sort(
-        "case_id",
-        "own_trial",
-        "trace_id",
-        "file",
-        "line",
-        "content_digest",
-        "part",
-        "index",
-        nulls_last=True,
-    )
+    ordered = keys.lazy().sort(*_ORDER, "part", "index", nulls_last=True)
     same_id = ["case_id", "trace_id"]
     has_id = pl.col("trace_id").is_not_null() & pl.col("content_digest").is_not_null()
     marked = ordered.with_columns(

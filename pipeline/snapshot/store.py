@@ -1,7 +1,8 @@
 """Where the rows of the batches wait until all are known: in memory while they are few, else in files.
 
 Two passes over the files put them in order, whatever their number: one cuts every batch into the output parts its
-rows belong to, one reads each part back and sorts it.
+rows belong to, one puts each part together and sorts it. Between the two, pieces of parts wait in memory until there
+are many, so that what is written is a few large pieces and not one small one for each batch and part.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,15 +49,15 @@ class RowStore:
             self._batches.append(_Batch(shard=shard, rows=rows, keys=rows.select(KEY_COLUMNS)))
 
     def add_file(self, path: Path, shard: int, keys: pl.DataFrame | None = None) -> None:
-        """Take the rows of a shard that stand in a Parquet file.
+        """Take the rows of a shard that stand in a file.
 
         Args:
-            path: the file; it stays where it is.
+            path: the file, written by `write_rows`; it stays where it is.
             shard: the shard.
             keys: the key columns of its rows, if they are at hand.
         """
         if keys is None:
-            keys = pl.read_parquet(path, columns=list(KEY_COLUMNS))
+            keys = _read(path).select(KEY_COLUMNS).collect(engine=schemas.ENGINE)
         self._batches.append(_Batch(shard=shard, rows=path, keys=keys))
 
     def drop(self, shard: int) -> None:
@@ -73,8 +74,14 @@ class RowStore:
         self._batches.sort(key=lambda batch: batch.shard)
         for batch in self._batches:
             batch.line_offset = offsets.get(batch.shard, 0)
-        empty = _numbered(schemas.empty(schemas.SnapshotRows).select(KEY_COLUMNS), 0)
-        return pl.concat([empty, *(_numbered(_moved(one.keys, one), part) for part, one in enumerate(self._batches))])
+        empty = _numbered(schemas.empty(schemas.SnapshotRows).lazy(), 0)
+        batches = (_numbered(_moved(one.keys.lazy(), one), part) for part, one in enumerate(self._batches))
+        return pl.concat([empty, *batches]).collect(engine=schemas.ENGINE)
+
+    @staticmethod
+    def parts_of(order: pl.DataFrame, *, part_rows: int = PART_ROWS) -> int:
+        """How many parts `in_order` gives."""
+        return max(1, -(-order.height // part_rows))
 
     def in_order(self, order: pl.DataFrame, *, part_rows: int = PART_ROWS) -> Iterator[pl.DataFrame]:
         """The rows in their final order, cut into parts.
@@ -86,35 +93,58 @@ class RowStore:
         Yields:
             Frames of `part_rows` rows (the last one shorter), with the trial filled in; one empty frame for no rows.
         """
-        placed = order.with_columns(bucket=pl.col("position") // part_rows).partition_by("part", as_dict=True)
+        if order.is_empty():
+            yield schemas.empty(schemas.SnapshotRows)
+        buckets = self._distributed(order.with_columns(bucket=pl.col("position") // part_rows))
+        for bucket in sorted(buckets):
+            yield _whole(buckets.pop(bucket))
+
+    def _distributed(self, order: pl.DataFrame) -> dict[int, list[pl.DataFrame | Path]]:
+        """The pieces of each part, in memory or in files."""
+        placed = order.partition_by("part", as_dict=True, include_key=False)
         buckets: dict[int, list[pl.DataFrame | Path]] = {}
+        waiting: dict[int, list[pl.DataFrame]] = {}
+        size = 0
         for number, batch in enumerate(self._batches):
             places = placed.get((number,))
             if places is None:
                 continue
             rows = _moved(_read(batch.rows), batch).with_row_index("index").drop("trial")
-            chosen = rows.join(places.drop("part"), on="index", maintain_order="left").drop("index")
-            for (bucket,), piece in chosen.partition_by("bucket", as_dict=True, include_key=False).items():
-                spilled = isinstance(batch.rows, Path) and order.height > part_rows
-                entry = self._write(piece, f"part-{bucket:06}") if spilled else piece
-                buckets.setdefault(int(bucket), []).append(entry)
+            chosen = rows.join(places.lazy(), on="index", maintain_order="left").drop("index")
             batch.rows = _NOTHING
-        if not buckets:
-            yield schemas.empty(schemas.SnapshotRows)
-        for bucket in sorted(buckets):
-            pieces = buckets.pop(bucket)
-            part = pl.concat([_read(piece) for piece in pieces])
-            for written in pieces:
-                if isinstance(written, Path):
-                    written.unlink()
-            # The columns in the order of their documentation; the join above put the trial last.
-            yield part.sort("position").select(schemas.SnapshotRows.column_names())
+            pieces = chosen.collect(engine=schemas.ENGINE).partition_by("bucket", as_dict=True, include_key=False)
+            for (bucket,), piece in pieces.items():
+                waiting.setdefault(bucket, []).append(piece)
+                size += int(piece.estimated_size())
+            if size > self._memory_limit:
+                for bucket, some in waiting.items():
+                    buckets.setdefault(bucket, []).append(self._write(pl.concat(some), "part"))
+                waiting, size = {}, 0
+        for bucket, some in waiting.items():
+            buckets.setdefault(bucket, []).extend(some)
+        return buckets
 
     def _write(self, rows: pl.DataFrame, name: str) -> Path:
         self._written += 1
-        path = self._folder / f"{name}-{self._written:07}.parquet"
-        rows.write_parquet(path, compression="lz4", statistics=False)
+        path = self._folder / f"{name}-{self._written:07}.arrow"
+        write_rows(path, rows)
         return path
+
+
+def _whole(pieces: list[pl.DataFrame | Path]) -> pl.DataFrame:
+    """A part of its pieces, whose files are removed."""
+    part = pl.concat([_read(piece) for piece in pieces]).sort("position")
+    # The columns in the order of their documentation; the join put the trial last.
+    rows = part.select(schemas.SnapshotRows.column_names()).collect(engine=schemas.ENGINE)
+    for piece in pieces:
+        if isinstance(piece, Path):
+            piece.unlink()
+    return rows
+
+
+def write_rows(path: Path, rows: pl.DataFrame) -> None:
+    """Write rows to a file for later: as Arrow, which is written and read several times as fast as Parquet."""
+    rows.write_ipc(path, compression="lz4")
 
 
 class _Batch(msgspec.Struct):
@@ -126,15 +156,15 @@ class _Batch(msgspec.Struct):
     line_offset: int = 0
 
 
-_NOTHING = pl.DataFrame()
+_NOTHING: Final = pl.DataFrame()
 
 
-def _moved(rows: pl.DataFrame, batch: _Batch) -> pl.DataFrame:
+def _moved(rows: pl.LazyFrame, batch: _Batch) -> pl.LazyFrame:
     """Rows of a slice with the lines of the whole file."""
     return rows.with_columns(pl.col("line") + batch.line_offset) if batch.line_offset else rows
 
 
-def _numbered(keys: pl.DataFrame, part: int) -> pl.DataFrame:
+def _numbered(keys: pl.LazyFrame, part: int) -> pl.LazyFrame:
     return keys.select(
         pl.lit(part, dtype=pl.UInt32).alias("part"),
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("index"),
@@ -142,5 +172,5 @@ def _numbered(keys: pl.DataFrame, part: int) -> pl.DataFrame:
     )
 
 
-def _read(batch: pl.DataFrame | Path) -> pl.DataFrame:
-    return pl.read_parquet(batch) if isinstance(batch, Path) else batch
+def _read(rows: pl.DataFrame | Path) -> pl.LazyFrame:
+    return pl.scan_ipc(rows, glob=False) if isinstance(rows, Path) else rows.lazy()

@@ -8,7 +8,7 @@ import msgspec
 
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 # Types whose values the encoder writes in one way only.
-_ONE_WAY: Final = frozenset({str, int, bool})
+_ONE_WAY: Final = frozenset({str, int, bool, type(None)})
 # How the encoder writes a float that is a whole number; elsewhere in the text it only costs the slower way.
 _WHOLE_FLOAT: Final = re.compile(rb"\.0(?!\d)|\de\d")
 
@@ -26,8 +26,9 @@ def canonical_json(value: Any) -> str:
     '{"a":[0,1000,0.5,1180591620717411303424],"b":2}'
     """
     text = _ENCODER.encode(value)
-    # Most values are texts and small integers: those have one way to be written.
-    if type(value) not in _ONE_WAY and _WHOLE_FLOAT.search(text):
+    # Most values are texts and integers, or flat objects of them: those have one way to be written.
+    members = value.values() if type(value) is dict else (value,)
+    if not _ONE_WAY.issuperset(map(type, members)) and _WHOLE_FLOAT.search(text):
         text = _ENCODER.encode(_by_value(value))
     return text.decode()
 

@@ -19,7 +19,7 @@ from pipeline.sources.opening import Ahead, Opener, opened
 from pipeline.sources.wording import Refused
 
 AUTO: Final = "auto"
-BATCH_BYTES: Final = 16 << 20
+BATCH_BYTES: Final = 24 << 20
 
 # A document that tells no format (a number, a text) is kept until one does; after so many the file is native.
 _UNDECIDED_LIMIT: Final = 1000
@@ -122,7 +122,7 @@ def _batches(files: Sequence[InputFile], named: Format | None, batch_bytes: int,
     with closing(opener):
         while True:
             batch, size, read = Batch(), 0, 0
-            with _collector_paused():
+            with collector_paused():
                 for record in records:
                     if isinstance(record, ReadTrace):
                         batch.traces.append(record)
@@ -137,7 +137,7 @@ def _batches(files: Sequence[InputFile], named: Format | None, batch_bytes: int,
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """No garbage collection meanwhile: nothing that is read has cycles, and looking costs as much as decoding."""
     paused = gc.isenabled()
     gc.disable()

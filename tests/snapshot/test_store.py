@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipeline import schemas
 from pipeline.snapshot.files import read_snapshot, write_snapshot
 from pipeline.snapshot.merge import merge
-from pipeline.snapshot.store import RowStore
+from pipeline.snapshot.store import RowStore, write_rows
 from tests.snapshot.made import Row, frame, info, judged, not_run, unreadable
 
 ROWS: list[Row] = [
@@ -60,7 +60,9 @@ def test_a_folder_of_many_parts_holds_what_one_file_holds(tmp_path: Path) -> Non
         store = RowStore(scratch, memory_limit=memory_limit)
         for number in range(4):
             store.add(own(ROWS[number::4]))
-        write_snapshot(tmp_path / name, taken_out(store, part_rows), info())
+        order = merge(store.keys()).rows
+        parts = store.in_order(order, part_rows=part_rows)
+        write_snapshot(tmp_path / name, parts, info(), count=store.parts_of(order, part_rows=part_rows))
 
     assert (tmp_path / "one").is_file()
     assert len(list((tmp_path / "many").iterdir())) == 7
@@ -84,15 +86,15 @@ def test_repeated_traces_are_left_out(tmp_path: Path) -> None:
 def test_the_rows_of_a_shard_may_stand_in_a_file_which_stays(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    own(ROWS[:3]).write_parquet(tmp_path / "shard.parquet")
+    write_rows(tmp_path / "shard.arrow", own(ROWS[:3]))
     store = RowStore(scratch)
     store.add(own(ROWS[3:6]), 1)
-    store.add_file(tmp_path / "shard.parquet", 0)
+    store.add_file(tmp_path / "shard.arrow", 0)
 
     parts = taken_out(store, 2)
 
     assert pl.concat(parts)["trace_id"].to_list() == ["a-1", "a-2", "a-3", "b-1", "b-2", "b-3"]
-    assert (tmp_path / "shard.parquet").exists()
+    assert (tmp_path / "shard.arrow").exists()
 
 
 def test_a_shard_that_is_read_again_is_forgotten_first(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ TEXTS = {
     "text": ('a"\n数', '"a\\"\\n数"'),
     "sorted keys, no spaces": ({"b": 1, "a": [1, {"d": 2, "c": 3}]}, '{"a":[1,{"c":3,"d":2}],"b":1}'),
     "a whole float": ([2.0, -3.0], "[2,-3]"),
+    "a whole float in an object": ({"b": 2.0, "a": "1.0"}, '{"a":"1.0","b":2}'),
+    "a whole float further in": ({"a": {"b": 2.0}, "c": [{"d": 1e16}]}, '{"a":{"b":2},"c":[{"d":10000000000000000}]}'),
+    "an object without a float": ({"b": None, "a": True, "c": 1}, '{"a":true,"b":null,"c":1}'),
     "minus zero": ([-0.0, 0.0], "[0,0]"),
     "a large float": (1e22, "10000000000000000000000"),
     "a float of 1.5e16": (1.5e16, "15000000000000000"),
@@ -46,6 +49,18 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 @given(VALUES)
 def test_the_text_reads_as_the_same_value(value: Any) -> None:
     assert json.loads(canonical_json(value)) == value
+
+
+@given(VALUES)
+def test_numbers_are_written_by_value_wherever_they_stand(value: Any) -> None:
+    def whole(one: Any) -> Any:
+        if isinstance(one, dict):
+            return {key: whole(item) for key, item in one.items()}
+        if isinstance(one, list):
+            return [whole(item) for item in one]
+        return int(one) if isinstance(one, float) and one.is_integer() else one
+
+    assert canonical_json(value) == canonical_json(whole(value))
 
 
 @given(VALUES)
