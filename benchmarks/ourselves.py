@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import msgspec
+
 from benchmarks.comparison import Command, Comparison, UnavailableError
 from benchmarks.measure import CommandFailedError, measure
 from benchmarks.workspace import REPOSITORY, Workspace, digest_of_outputs, passed_traces, processors, traces_and_calls
@@ -32,6 +34,14 @@ def two_processes(place: Workspace, size: int) -> Comparison:
     """Two worker processes against one process; the outputs are the same bytes."""
     _expect_processors()
     return _both(place, size, ("--jobs", str(JOBS)), ("--jobs", "1"))
+
+
+def two_single_threaded_processes(place: Workspace, size: int) -> Comparison:
+    """The same with one Polars thread in every process, so that the one process does not use both processors."""
+    both = two_processes(place, size)
+    assert both.theirs is not None  # noqa: S101 - it compares two
+    one, other = (msgspec.structs.replace(side, env={"POLARS_MAX_THREADS": "1"}) for side in (both.ours, both.theirs))
+    return Comparison(ours=one, theirs=other)
 
 
 def dask(place: Workspace, size: int) -> Comparison:

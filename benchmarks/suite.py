@@ -26,8 +26,10 @@ PEERS: Final = (
     agent_run_diff,
 )
 
-# Some peers take minutes for more.
+# Some peers take minutes for more; those that compare two runs are quicker, and their target is about more.
 PEERS_UP_TO: Final = 10_000
+DIFF_PEERS: Final = (kalibra, agent_run_diff)
+DIFF_PEERS_UP_TO: Final = 100_000
 # A snapshot for the diff has so many rows for every trace of a size, up to the size that the target is about.
 ROWS_PER_TRACE: Final = 100
 ROWS_UP_TO: Final = 1_000_000
@@ -87,8 +89,7 @@ def plan(sizes: Sequence[int]) -> Iterator[Planned]:
             target=DIFF_TARGET,
         )
     for size in sizes:
-        if size <= PEERS_UP_TO:
-            yield from _peers(size)
+        yield from _peers(size)
     yield from _processes(max(sizes))
     for size in sorted({*sizes, max(sizes) * 10}):
         yield Planned(group="growth", name="run", title="run, all checks", size=size, prepare=ourselves.growth)
@@ -96,6 +97,8 @@ def plan(sizes: Sequence[int]) -> Iterator[Planned]:
 
 def _peers(size: int) -> Iterable[Planned]:
     for peer in PEERS:
+        if size > (DIFF_PEERS_UP_TO if peer in DIFF_PEERS else PEERS_UP_TO):
+            continue
         title = f"{peer.PACKAGE} ({peer.CHECKS})"
         yield Planned(group="peers", name=peer.PACKAGE, title=title, size=size, prepare=peer.comparison)
 
@@ -124,6 +127,13 @@ def _processes(size: int) -> Iterable[Planned]:
         title="two processes against one",
         size=size,
         prepare=ourselves.two_processes,
+    )
+    yield Planned(
+        group="processes",
+        name="single-threaded-jobs",
+        title="two processes against one, each with one Polars thread",
+        size=size,
+        prepare=ourselves.two_single_threaded_processes,
     )
     yield Planned(
         group="processes",

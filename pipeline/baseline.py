@@ -122,14 +122,18 @@ def save(source: Path, *, baseline: Path = Path(DEFAULT_BASELINE), reports: Path
     return Saved(files=tuple(places), previous=previous, problem=problem)
 
 
-def view_of(snapshot: Snapshot) -> View:
+def view_of(snapshot: Snapshot, diff: Diff | None = None) -> View:
     """The report of a snapshot that was kept, whose rows may have been damaged since.
+
+    Args:
+        snapshot: the run.
+        diff: what changed since a baseline, if that is to be shown.
 
     Raises:
         SnapshotError: they are.
     """
     with reading(snapshot):
-        return build(snapshot)
+        return build(snapshot, diff)
 
 
 def _copy(source: Path, target: Path) -> None:

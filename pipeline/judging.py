@@ -72,11 +72,13 @@ class Partial(msgspec.Struct, kw_only=True):
         line_ends: line ends in a slice of a file.
         open: whether a slice ends within a document, so that it must be read again with the next one.
         broken_off: whether a slice broke off, so that nothing after it in its file counts.
+        has_rows: whether it gave any rows.
         size: bytes read.
     """
 
     number: int
     noted: Noted
+    has_rows: bool = False
     line_ends: int = 0
     open: bool = False
     broken_off: bool = False
@@ -117,6 +119,13 @@ class Judging:
         noted = Noted()
         seen = Seen()
         size = 0
+        has_rows = False
+
+        def taking(rows: pl.DataFrame) -> None:
+            nonlocal has_rows
+            has_rows = True
+            take(rows)
+
         with redacting(self.job.suite.redact, with_text=self.job.with_text):
             for batch in frame_batches(
                 Inputs(files=shard.files),
@@ -124,13 +133,14 @@ class Judging:
                 seen=seen,
                 argument_tools=self.suite_frames.argument_tools,
             ):
-                self._batch(batch.frames, take, noted)
+                self._batch(batch.frames, taking, noted)
                 size += batch.bytes
                 if progress is not None:
                     progress(batch.bytes)
         return Partial(
             number=shard.number,
             noted=noted,
+            has_rows=has_rows,
             line_ends=seen.line_ends,
             open=seen.open,
             broken_off=seen.broken_off,

@@ -229,6 +229,7 @@ def run(  # noqa: PLR0913 - what is judged, how, and where the results go, named
             merged = merge(keys)
             noted.add_warnings(merged.warnings)
             info = _info(suite, selected, keys, merged.rows, noted, with_text=options.with_text)
+            del keys
             parts = (with_redacted_keys(part, suite) for part in store.in_order(merged.rows))
             if out is None:
                 snapshot = Snapshot(info=info, rows=pl.concat(list(parts)).lazy())

@@ -12,6 +12,7 @@ from pipeline.cli.limits import DurationLimit, ToolCallsLimit, given_limits
 from pipeline.cli.stdout import STDOUT, only_writer, print_report
 from pipeline.cli.terminal import print_reasons
 from pipeline.gate import DIFF_FAIL_ON, Gate, check_gate, decide_diff
+from pipeline.limits import Limits
 from pipeline.report.diff_markdown import render_diff
 from pipeline.run import compare_with, wanted_writers, write_reports
 from pipeline.snapshot.reference import resolve
@@ -70,6 +71,14 @@ def report(
             show_default=False,
         ),
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            help="Show what changed since this snapshot, where a format can: a path, git:BRANCH or git:BRANCH:PATH.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Render the reports of a snapshot again, byte for byte as its run wrote them."""
     asked = formats or []
@@ -77,11 +86,15 @@ def report(
     if out is None or str(out) == STDOUT:
         printed = only_writer(asked or (["markdown"] if out is None else []))
     writers = wanted_writers(asked)
-    view = view_of(resolve(snapshot))
+    current = resolve(snapshot)
+    changes = (
+        None if baseline is None else compare_with(resolve(baseline, as_baseline=True), current, Limits(), None).diff
+    )
+    view = view_of(current, changes)
     if printed is not None:
         print_report(printed.render(view))
     elif out is not None:
         for path in write_reports(view, out, writers):
             typer.echo(str(path), err=True)
     if "github" in asked:
-        tell_github(view)
+        tell_github(view, changes)

@@ -78,7 +78,7 @@ def work(job: bytes, shard: Shard, folder: str) -> Done:
         judging = _prepared[job] = Judging(decode_job(job))
     frames: list[pl.DataFrame] = []
     partial = judging.shard(shard, frames.append)
-    rows = Path(folder) / f"shard-{shard.number:07}.arrow" if frames else None
+    rows = _rows_file(Path(folder), shard) if partial.has_rows else None
     if rows is not None:
         beside = _beside(rows)
         write_rows(beside, pl.concat(frames))
@@ -111,8 +111,15 @@ def finished(folder: Path, shard: Shard) -> Done | None:
         partial = msgspec.json.decode(receipt(folder, shard).read_bytes(), type=Partial)
     except (OSError, msgspec.DecodeError, msgspec.ValidationError):
         return None
-    rows = folder / f"shard-{shard.number:07}.arrow"
-    return Done(partial=partial, rows=rows if rows.exists() else None)
+    if not partial.has_rows:
+        return Done(partial=partial, rows=None)
+    # Rows that went missing must not pass for none.
+    rows = _rows_file(folder, shard)
+    return Done(partial=partial, rows=rows) if rows.exists() else None
+
+
+def _rows_file(folder: Path, shard: Shard) -> Path:
+    return folder / f"shard-{shard.number:07}.arrow"
 
 
 def encode_job(job: Job) -> bytes:

@@ -108,8 +108,13 @@ def _key(job: Job, shards: Sequence[Shard], tool_version: str) -> str:
     digest.update(msgspec.json.encode(shards))
     for shard in shards:
         for file in shard.files:
-            # What is remote brings its size and version along.
-            if file.path is not None and not is_remote(file.path):
+            if file.path is None:
+                continue
+            if is_remote(file.path):
+                # Its size and version are in the shard; without a version nobody knows whether it is still the same.
+                if file.version is None:
+                    digest.update(os.urandom(16))
+            else:
                 state = os.stat(file.path)  # noqa: PTH116 - a path with surrogates for bytes that are no UTF-8
                 digest.update(f"{state.st_size} {state.st_mtime_ns}".encode())
     return digest.hexdigest()[:32]

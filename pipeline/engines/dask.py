@@ -65,7 +65,9 @@ class DaskEngine:
             n_workers=self.jobs,
             threads_per_worker=1,
             host="127.0.0.1",
+            # Without an address of its own its HTTP server wants a fixed port, which another run may have.
             dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             silence_logs=50,
         )
         return distributed.Client(stack.enter_context(cluster))

@@ -67,6 +67,8 @@ class RowStore:
     def keys(self, line_offsets: Mapping[int, int] | None = None) -> pl.DataFrame:
         """`part`, `index` and the key columns of all rows, whatever the order in which the shards came.
 
+        They are given once, and kept no longer: of many rows the keys alone are much.
+
         Args:
             line_offsets: for shards that are slices of a file, the lines of the file before them.
         """
@@ -76,7 +78,10 @@ class RowStore:
             batch.line_offset = offsets.get(batch.shard, 0)
         empty = _numbered(schemas.empty(schemas.SnapshotRows).lazy(), 0)
         batches = (_numbered(_moved(one.keys.lazy(), one), part) for part, one in enumerate(self._batches))
-        return pl.concat([empty, *batches]).collect(engine=schemas.ENGINE)
+        keys = pl.concat([empty, *batches]).collect(engine=schemas.ENGINE)
+        for batch in self._batches:
+            batch.keys = _NOTHING
+        return keys
 
     @staticmethod
     def parts_of(order: pl.DataFrame, *, part_rows: int = PART_ROWS) -> int:

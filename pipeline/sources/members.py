@@ -5,7 +5,6 @@ writes it, tells its own. A member of any other gzip file ends where inflating i
 cut. Whatever else looks odd is not cut either; reading will say what is wrong with it.
 """
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -25,7 +24,8 @@ _MOST_HEADERS: Final = 4 << 20
 # Headers are small and far apart.
 _BUFFER: Final = 1 << 12
 
-_BGZF: Final = re.compile(rb"\x1f\x8b\x08\x04.{6}\x06\0BC\x02\0(..)", re.DOTALL)
+_BGZF: Final = b"\x1f\x8b\x08\x04"
+_BGZF_FIELD: Final = b"\x06\0BC\x02\0"
 _BGZF_TEXT: Final = 1 << 16
 _ISIZE_BYTES: Final = 4
 
@@ -83,8 +83,8 @@ def bgzf_size(head: bytes) -> int | None:
     >>> bgzf_size(bytes.fromhex("1f8b08040000000000ff0600424302001b00"))
     28
     """
-    found = _BGZF.match(head)
-    return int.from_bytes(found[1], "little") + 1 if found else None
+    is_bgzf = head.startswith(_BGZF) and head[10:16] == _BGZF_FIELD and len(head) >= BGZF_HEAD
+    return int.from_bytes(head[16:18], "little") + 1 if is_bgzf else None
 
 
 class _Headers:

@@ -27,8 +27,6 @@ BUCKETS: Final = ("s3", "gs", "az")
 WEB: Final = ("https", "http")
 """Schemes of web servers, which give one file by its address."""
 
-_SCHEME: Final = re.compile(rf"({'|'.join([*BUCKETS, *WEB])})://", re.IGNORECASE)
-_WILDCARD: Final = re.compile(r"[*?\[]")
 # A whole transfer may be slow; only a silence is a fault. What fails for a moment is tried again.
 _CLIENT: Final = {"connect_timeout": "10s", "read_timeout": "60s", "timeout": "24h"}
 _RETRIES: Final = {"max_retries": 3, "retry_timeout": timedelta(seconds=60)}
@@ -63,7 +61,8 @@ def is_remote(path: str) -> bool:
     >>> is_remote("s3://bucket/traces"), is_remote("traces/a.json")
     (True, False)
     """
-    return _SCHEME.match(path) is not None
+    scheme, colon, _ = path.partition("://")
+    return bool(colon) and scheme.lower() in {*BUCKETS, *WEB}
 
 
 def shown(url: str) -> str:
@@ -126,7 +125,7 @@ def _find_in_bucket(url: str, scheme: str) -> tuple[list[Found], bool]:
         else:
             root, name = posixpath.split(key)
             return [_with(Found(url=f"{bucket}/{key}", root=f"{bucket}/{root}".rstrip("/"), name=name), meta)], True
-    wildcard = _WILDCARD.search(key)
+    wildcard = re.search(r"[*?\[]", key)
     folder = key[: key.rfind("/", 0, wildcard.start()) + 1] if wildcard else key
     matched = _pattern(key.rstrip("/")) if wildcard else lambda _: key.rstrip("/")
     files = []

@@ -22,6 +22,7 @@ QUICK = [
     "peers/kalibra/1k",
     "peers/agent-run-diff/1k",
     "processes/jobs/1k",
+    "processes/single-threaded-jobs/1k",
     "processes/dask/1k",
     "growth/run/1k",
     "growth/run/10k",
@@ -51,7 +52,11 @@ def test_the_usual_plan_compares_a_million_rows_and_grows_to_a_hundred_thousand_
 def test_peers_are_spared_the_largest_sizes() -> None:
     full = keys(10_000, 100_000)
 
-    assert [key for key in full if key.startswith("peers") and not key.endswith("/10k")] == []
+    assert [key for key in full if key.startswith("peers") and not key.endswith("/10k")] == [
+        "peers/kalibra/100k",
+        "peers/agent-run-diff/100k",
+    ]
+    assert [key for key in keys(1_000_000) if key.startswith("peers")] == []
     assert "growth/run/1M" in full
 
 

@@ -101,6 +101,22 @@ def test_a_diff_comes_before_the_report(command: Command, tmp_path: Path, monkey
     assert (tmp_path / "summary").read_text() == "\n".join(both)
 
 
+def test_a_report_made_again_against_a_baseline_is_that_of_the_run(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("run", "--out", "before")
+    (tmp_path / "fixtures/traces/a.json").write_text('{"finalAnswer": "the pool"}')
+    command("run", "--format", "html", "--baseline", "before", "--out", "after")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+    again = ("report", "after", "--format", "html", "--format", "github", "--out", "again")
+    assert command(*again, "--baseline", "before") == 0
+    assert (tmp_path / "again/report.html").read_bytes() == (tmp_path / "after/report.html").read_bytes()
+    assert (tmp_path / "summary").read_text().startswith((tmp_path / "after/diff.md").read_text())
+    assert command(*again) == 0
+    assert (tmp_path / "again/report.html").read_bytes() != (tmp_path / "after/report.html").read_bytes()
+    assert command(*again, "--baseline", "nowhere") == 2
+
+
 def test_a_summary_grows_no_larger_than_github_takes(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.generate import write
 from pipeline import __version__
 from pipeline.cases.load import load_suite
-from pipeline.engines.base import Done, Engine, Failed, Task, encode_job, work
+from pipeline.engines.base import Done, Engine, Failed, Task, encode_job, finished, work
 from pipeline.engines.choose import Execution, choose, results_folder
 from pipeline.engines.collect import judge_shards
 from pipeline.engines.dask import DaskEngine
@@ -149,6 +149,34 @@ def test_resume_skips_what_is_finished_and_gives_the_same(input_: Path, tmp_path
     assert resumed.report.summary.unmatched_traces == 77
     assert resumed.snapshot.rows.collect().equals(whole.snapshot.rows.collect())
     assert not (tmp_path / "again" / ".shards").exists()
+
+
+def test_two_clusters_of_one_machine_do_not_get_in_each_others_way(
+    judging: Judging, shards: list[Shard], tmp_path: Path
+) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    first = dask_engine(1).run(judging.job, shards[:2], tmp_path / "one")
+    # It warns where a port is taken, and a warning is an error here.
+    found = [next(first), *dask_engine(1).run(judging.job, shards[:2], tmp_path / "other"), *first]
+
+    assert sorted(done.partial.number for done in found if isinstance(done, Done)) == [0, 0, 1, 1]
+
+
+def test_a_shard_whose_rows_went_missing_is_judged_again(input_: Path, tmp_path: Path) -> None:
+    options = Options(cases=(str(input_ / "cases.json"),), traces=(str(input_ / "traces.jsonl"),))
+    suite, selected, inputs = prepare(options)
+    shards = cut(inputs.files)
+    job = Job(suite=suite, selected=tuple(case.id for case in selected))
+    with pytest.raises(KeyboardInterrupt):
+        broken_off(job, shards, tmp_path / "again")
+    [folder] = (tmp_path / "again" / ".shards").iterdir()
+    [rows] = folder.glob("*.arrow")
+    rows.unlink()
+
+    assert finished(folder, shards[0]) is None
+    resumed = run(options, out=tmp_path / "again", execution=Execution(jobs=2, resume=True))
+    assert resumed.snapshot.rows.collect().equals(run(options).snapshot.rows.collect())
 
 
 def test_without_resume_what_is_left_is_swept(input_: Path, tmp_path: Path) -> None:

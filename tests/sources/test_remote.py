@@ -12,9 +12,12 @@ import pytest
 import zstandard
 
 from benchmarks.generate import write
-from pipeline.engines.choose import Execution
+from pipeline.cases.load import load_suite
+from pipeline.engines.choose import Execution, results_folder
 from pipeline.errors import InputError, UsageError
 from pipeline.import_traces import import_traces
+from pipeline.judge import all_checks
+from pipeline.judging import Job
 from pipeline.run import Options, run, wanted_writers
 from pipeline.sources import opening, remote
 from pipeline.sources.files import InputFile, find_inputs
@@ -342,6 +345,24 @@ def test_a_remote_file_can_be_gone_through_like_any_other(s3: Any) -> None:
         assert stream.read() == b"89"
         assert stream.read(1) == b""
         assert (stream.seek(1), stream.tell(), stream.read(2), stream.seek(1, 1)) == (1, 1, b"12", 4)
+
+
+def test_a_run_is_resumed_only_where_the_files_are_surely_the_same(s3: Any, tmp_path: Path) -> None:
+    def folder(url: str) -> str:
+        shards = cut(find_inputs([url]).files)
+        with results_folder(
+            Job(suite=load_suite(["cases"], known_checks=all_checks().names), selected=()), shards, tmp_path
+        ) as found:
+            return found.name
+
+    s3.put_object(Bucket="bucket", Key="resumed/a.json", Body=b"{}")
+    (tmp_path / "a.json").write_text("{}")
+    with served(tmp_path, ranges=True) as address:
+        assert folder(f"{address}/a.json") != folder(f"{address}/a.json")
+    before = folder("s3://bucket/resumed")
+    assert before == folder("s3://bucket/resumed")
+    s3.put_object(Bucket="bucket", Key="resumed/a.json", Body=b"[]")
+    assert before != folder("s3://bucket/resumed")
 
 
 def test_a_fixture_of_a_case_may_stand_in_a_bucket_but_under_one_root(s3: Any) -> None:
