@@ -1,13 +1,11 @@
 """What the machine allows: the same bytes read by the fastest readers there are, the same join done bare."""
 
 import json
-from pathlib import Path
 from typing import Final
 
 from benchmarks.comparison import Command, Comparison
-from benchmarks.measure import measure
-from benchmarks.peers.two_runs import SIDES, our_diff, regressions_and_improvements, snapshots
-from benchmarks.workspace import REPOSITORY, Workspace, processors, traces_and_calls
+from benchmarks.peers.two_runs import SIDES, copied, our_diff, regressions_and_improvements, snapshots
+from benchmarks.workspace import Workspace, processors, traces_and_calls
 
 # Of each run so many traces are evaluated; copies of their rows make a larger snapshot.
 EVALUATED: Final = 1_000
@@ -39,14 +37,7 @@ def _read(place: Workspace, size: int, label: str, driver: str, *arguments: str)
 def bare_join(place: Workspace, rows: int) -> Comparison:
     """Polars reads two snapshots and joins cases, evidence and checks; both count what got worse and better."""
     small = snapshots(place, EVALUATED, "--no-text", failing=FAILING)
-    copies = max(1, rows // EVALUATED)
-
-    def copy(folder: Path) -> None:
-        for side in SIDES:
-            source, target = small / side / "snapshot.parquet", folder / side / "snapshot.parquet"
-            measure([*place.driver(place.python, "copy_rows.py", source, target, str(copies))], cwd=REPOSITORY)
-
-    folder = place.made(f"snapshots-of-{rows}", copy)
+    folder = copied(place, small, max(1, rows // EVALUATED))
     sides = [folder / side / "snapshot.parquet" for side in SIDES]
     return Comparison(
         ours=our_diff(place, folder, regressions_and_improvements, "bare-join"),

@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 
 from benchmarks.comparison import Command, Comparison
-from benchmarks.peers.two_runs import lost_and_gained, our_diff, snapshots, write_runs
+from benchmarks.peers.two_runs import lost_and_gained, our_diff, two_runs
 from benchmarks.workspace import Workspace
 
 PACKAGE: Final = "kalibra"
@@ -13,8 +13,7 @@ CHECKS: Final = "diff of two runs"
 
 def comparison(place: Workspace, size: int) -> Comparison:
     """We compare two snapshots, it compares two files; both find the cases lost and gained."""
-    evaluated = snapshots(place, size)
-    runs = place.made(f"kalibra-{size}", lambda folder: write_runs(folder, evaluated, size, _run))
+    evaluated, runs = two_runs(place, size, PACKAGE, _run)
     return Comparison(
         ours=our_diff(place, evaluated, lost_and_gained, "kalibra"),
         theirs=Command(

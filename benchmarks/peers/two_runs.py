@@ -12,8 +12,10 @@ from typing import Any, Final
 from benchmarks.comparison import Command
 from benchmarks.generate import Shape, traces
 from benchmarks.measure import measure
-from benchmarks.workspace import Workspace
+from benchmarks.workspace import REPOSITORY, Workspace
 
+# Of more cases copies are made: a case file of so many is more than anybody writes.
+EVALUATED: Final = 10_000
 SIDES: Final = {"baseline": 7, "current": 8}
 Convert = Callable[[dict[str, Any], bool], dict[str, Any]]
 
@@ -28,6 +30,17 @@ def snapshots(place: Workspace, size: int, *options: str, failing: float = 0.1) 
             measure(place.command("run", *arguments, "--quiet", "--fail-on", "never", *options))
 
     return place.made(f"snapshots-{size}-{failing}{''.join(options)}", evaluate)
+
+
+def copied(place: Workspace, small: Path, copies: int) -> Path:
+    """A folder with the same two snapshots, their rows copied so many times under ids of their own."""
+
+    def copy(folder: Path) -> None:
+        for side in SIDES:
+            source, target = small / side / "snapshot.parquet", folder / side / "snapshot.parquet"
+            measure([*place.driver(place.python, "copy_rows.py", source, target, str(copies))], cwd=REPOSITORY)
+
+    return place.made(f"{small.name}-{copies}-times", copy)
 
 
 def our_diff(place: Workspace, folder: Path, answer: Callable[[Path], Any], name: str) -> Command:
@@ -65,18 +78,33 @@ def _items(out: Path) -> list[dict[str, Any]]:
     return items
 
 
-def write_runs(folder: Path, evaluated: Path, size: int, convert: Convert) -> None:
-    """Write `baseline.jsonl` and `current.jsonl` in a peer's form.
+def two_runs(place: Workspace, size: int, name: str, convert: Convert) -> tuple[Path, Path]:
+    """The same two runs in our form and in a peer's.
 
     Args:
-        folder: where to.
-        evaluated: the folder of `snapshots`, for the outcomes.
+        place: where they are made.
         size: traces of each run.
+        name: of the peer.
         convert: a trace and whether it passed, in the peer's form.
+
+    Returns:
+        The folder of our snapshots, and that of the peer's `baseline.jsonl` and `current.jsonl`.
     """
+    cases = min(size, EVALUATED)
+    small = snapshots(place, cases)
+    copies = size // cases
+    theirs = place.made(f"{name}-{size}", lambda folder: _write_runs(folder, small, cases, copies, convert))
+    return small if copies == 1 else copied(place, small, copies), theirs
+
+
+def _write_runs(folder: Path, evaluated: Path, size: int, copies: int, convert: Convert) -> None:
     for side, seed in SIDES.items():
         report = json.loads((evaluated / side / "report.json").read_bytes())
         passed = {case["caseId"]: case["status"] == "passed" for case in report["cases"]}
         with (folder / f"{side}.jsonl").open("w", encoding="utf-8") as lines:
             for trace in traces(size, Shape(cases=size, seed=seed)):
-                lines.write(json.dumps(convert(trace, passed[trace["caseId"]]), ensure_ascii=False) + "\n")
+                for number in range(copies):
+                    # As `copy_rows.py` names them.
+                    prefix = "" if copies == 1 else f"copy-{number:06}-"
+                    copy = trace | {key: prefix + trace[key] for key in ("caseId", "traceId")}
+                    lines.write(json.dumps(convert(copy, passed[trace["caseId"]]), ensure_ascii=False) + "\n")
