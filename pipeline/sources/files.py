@@ -1,4 +1,4 @@
-# ruff: noqa: PTH110, PTH112, PTH113, PTH122, PTH207  # names may be bytes that are no UTF-8, and folders hold many thousands of files
+# ruff: noqa: PTH110, PTH112, PTH113, PTH118, PTH122, PTH207  # names may be bytes that are no UTF-8, and folders hold many thousands of files
 """What the user gave, turned into files to read (contract section 2, Roots)."""
 
 import glob
@@ -222,13 +222,16 @@ class _Search:
         root = self._root(folder)
         files, links = self._listed(top)
         taken = []
+        # Of many thousand files each look at the disk counts: no link leads here, so each path is the real one.
+        above = len(os.path.join(top, ""))
         for path in files:
-            name = os.path.relpath(path, top)
+            name = path[above:]
             kind = kind_of(name)
-            if kind is None or not _is_wanted(_made(path, name, kind)):
+            if kind is None or not _is_wanted(file := _made(path, name, kind, root)):
                 self._skipped.add(path)
             elif path not in self._seen:
-                taken.append(self._file(path, name, root, kind))
+                self._seen[path] = file.name
+                taken.append(file)
         # Links come last, so that a file that is there under its own name goes by it.
         for path in links:
             name = os.path.relpath(path, top)
