@@ -94,7 +94,11 @@ def find(url: str) -> tuple[list[Found], bool]:
     try:
         return _find_on_web(url) if scheme in WEB else _find_in_bucket(url, scheme)
     except OSError as error:
-        hint = f"credentials come from the environment: {_CREDENTIALS[scheme]}" if scheme in _CREDENTIALS else ""
+        hint = (
+            f"credentials come from the environment: {_CREDENTIALS[scheme]}"
+            if scheme in _CREDENTIALS
+            else "try the address from this machine, with curl for instance; what lets you in must stand in it"
+        )
         raise UsageError(f"{shown(url)} cannot be read: {error.strerror}", hint=hint) from None
 
 
