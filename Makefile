@@ -56,7 +56,7 @@ SIZES ?= $(BENCH_SIZES)
 bench: $(BENCH) $(CLUSTER) ## measure against other tools, and write docs/eval/benchmarks.md; with SIZES=1k quicker, and nothing is written
 	$(BIN)/python -m benchmarks $(if $(SIZES),--sizes $(SIZES),--record)
 
-bench-full: $(BENCH) $(CLUSTER) ## the same with more traces, up to a million: hours
+bench-full: $(BENCH) $(CLUSTER) ## the same with more traces, up to a million: more than half an hour
 	$(BIN)/python -m benchmarks --sizes 1k,10k,100k --record
 
 clean: ## remove what the other targets made, but not the results in data/

@@ -19,6 +19,7 @@ from pipeline.sources.opening import Ahead, Opener, opened
 from pipeline.sources.wording import Refused
 
 AUTO: Final = "auto"
+# More than a shard: to judge it in two batches would cost its Polars queries twice.
 BATCH_BYTES: Final = 24 << 20
 
 # A document that tells no format (a number, a text) is kept until one does; after so many the file is native.

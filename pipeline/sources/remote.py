@@ -197,15 +197,6 @@ def opened(url: str, size: int | None, version: str | None, buffer: int) -> Bina
     return cast("BinaryIO", io.BufferedReader(_Ranges(url, size, version), buffer))
 
 
-def fetched(url: str, size: int, version: str | None) -> bytes:
-    """A remote file as a whole, for one that is small.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    return _range(url, 0, size, version)
-
-
 class _Ranges(io.RawIOBase):
     """A remote file as a raw stream that can seek: each read is a request of its own, so that none stays open."""
 
@@ -240,8 +231,6 @@ class _Ranges(io.RawIOBase):
 
 
 def _range(url: str, start: int, end: int, version: str | None) -> bytes:
-    if start == end:
-        return b""
     store, key = _located(url)
     options: dict[str, Any] = {"range": (start, end)}
     if version is not None:

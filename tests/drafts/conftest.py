@@ -1,6 +1,5 @@
 """Test files in, case files out; and the real files, which lie outside the repository."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,13 +34,3 @@ def drafted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Import:
         return import_cases([name], origins().get(origin), "imported")
 
     return write_and_draft
-
-
-@pytest.fixture(scope="session")
-def shared_traces() -> Path:
-    """The folder of real files, which lies outside the repository."""
-    shared = os.environ.get("DIAGNOSIS_EVAL_SHARED")
-    folder = (Path(shared) if shared else Path(__file__).parents[2].parent / "shared") / "traces"
-    if not folder.is_dir():
-        pytest.skip("the real files are not on this machine: set DIAGNOSIS_EVAL_SHARED to the folder that holds them")
-    return folder

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import polars as pl
 import pytest
 
 from benchmarks.generate import write
@@ -13,19 +12,16 @@ from pipeline import __version__
 from pipeline.cases.load import load_suite
 from pipeline.engines.base import Done, Engine, Failed, Task, encode_job, finished, work
 from pipeline.engines.choose import Execution, choose, results_folder
-from pipeline.engines.collect import judge_shards
 from pipeline.engines.dask import DaskEngine
 from pipeline.engines.local import LocalEngine
 from pipeline.errors import InputError, UsageError
 from pipeline.judge import all_checks
 from pipeline.judging import Job, Judging, Partial
-from pipeline.noted import Noted
 from pipeline.run import Options, prepare, run
-from pipeline.snapshot.merge import merge
-from pipeline.snapshot.store import RowStore
 from pipeline.sources.files import find_inputs
 from pipeline.sources.shards import Shard, cut
 from tests.engines import workers
+from tests.engines.collected import results
 
 SHARDS = 6
 
@@ -72,14 +68,6 @@ def shards(input_: Path) -> list[Shard]:
     return found
 
 
-def results(judging: Judging, shards: list[Shard], engine: Engine | None, folder: Path) -> tuple[pl.DataFrame, bytes]:
-    folder.mkdir()
-    store, noted = RowStore(folder), Noted()
-    offsets = judge_shards(judging, shards, engine, store, noted, folder)
-    order = merge(store.keys(offsets)).rows
-    return pl.concat(list(store.in_order(order))), msgspec.json.encode(noted, order="sorted")
-
-
 @ENGINES
 def test_an_engine_gives_what_one_process_gives(
     engine: Make, judging: Judging, shards: list[Shard], tmp_path: Path
@@ -124,22 +112,27 @@ def test_a_shard_that_kills_every_worker_fails_alone(
     assert sorted(one.partial.number for one in found if isinstance(one, Done)) == [0, 2, 3, 4, 5]
 
 
-def broken_off(job: Job, shards: list[Shard], out: Path) -> None:
-    """A run that breaks off after its first shard: it leaves its folder."""
-    with results_folder(job, shards, out, tool_version=__version__) as folder:
-        work(encode_job(job), shards[0], str(folder))
-        raise KeyboardInterrupt
+def broken_off(options: Options, out: Path) -> tuple[Path, Shard]:
+    """A run that breaks off after its first shard: the folder that it leaves, and that shard."""
+    suite, selected, inputs = prepare(options)
+    shards = cut(inputs.files)
+    job = Job(suite=suite, selected=tuple(case.id for case in selected))
+
+    def breaks() -> None:
+        with results_folder(job, shards, out, tool_version=__version__) as folder:
+            work(encode_job(job), shards[0], str(folder))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        breaks()
+    [folder] = (out / ".shards").iterdir()
+    return folder, shards[0]
 
 
 def test_resume_skips_what_is_finished_and_gives_the_same(input_: Path, tmp_path: Path) -> None:
     options = Options(cases=(str(input_ / "cases.json"),), traces=(str(input_ / "traces.jsonl"),))
     whole = run(options, out=tmp_path / "whole")
-    suite, selected, inputs = prepare(options)
-    shards = cut(inputs.files)
-    job = Job(suite=suite, selected=tuple(case.id for case in selected))
-    with pytest.raises(KeyboardInterrupt):
-        broken_off(job, shards, tmp_path / "again")
-    [folder] = (tmp_path / "again" / ".shards").iterdir()
+    folder, _ = broken_off(options, tmp_path / "again")
     # Marked, so that it shows whether it was used or made again.
     receipt = folder / "shard-0000000.json"
     partial = msgspec.json.decode(receipt.read_bytes(), type=Partial)
@@ -165,16 +158,11 @@ def test_two_clusters_of_one_machine_do_not_get_in_each_others_way(
 
 def test_a_shard_whose_rows_went_missing_is_judged_again(input_: Path, tmp_path: Path) -> None:
     options = Options(cases=(str(input_ / "cases.json"),), traces=(str(input_ / "traces.jsonl"),))
-    suite, selected, inputs = prepare(options)
-    shards = cut(inputs.files)
-    job = Job(suite=suite, selected=tuple(case.id for case in selected))
-    with pytest.raises(KeyboardInterrupt):
-        broken_off(job, shards, tmp_path / "again")
-    [folder] = (tmp_path / "again" / ".shards").iterdir()
+    folder, shard = broken_off(options, tmp_path / "again")
     [rows] = folder.glob("*.arrow")
     rows.unlink()
 
-    assert finished(folder, shards[0]) is None
+    assert finished(folder, shard) is None
     resumed = run(options, out=tmp_path / "again", execution=Execution(jobs=2, resume=True))
     assert resumed.snapshot.rows.collect().equals(run(options).snapshot.rows.collect())
 

@@ -5,7 +5,6 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
-import msgspec
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,14 +12,11 @@ from hypothesis import strategies as st
 
 from pipeline.cases.model import Case, Suite
 from pipeline.engines.base import Engine
-from pipeline.engines.collect import judge_shards
 from pipeline.engines.local import LocalEngine
 from pipeline.judging import Job, Judging
-from pipeline.noted import Noted
-from pipeline.snapshot.merge import merge
-from pipeline.snapshot.store import RowStore
 from pipeline.sources.files import find_inputs
 from pipeline.sources.shards import cut
+from tests.engines.collected import results
 from tests.sources.packed import PACKED, bgzf_member, zstd_frame
 
 SUITE = Suite(
@@ -52,11 +48,7 @@ PIECES = st.one_of(
 
 
 def judged(path: Path, folder: Path, shard_bytes: int, engine: Engine | None = None) -> tuple[pl.DataFrame, bytes]:
-    store, noted = RowStore(folder), Noted()
-    shards = cut(find_inputs([str(path)]).files, shard_bytes=shard_bytes)
-    offsets = judge_shards(JUDGING, shards, engine, store, noted, folder)
-    order = merge(store.keys(offsets)).rows
-    return pl.concat(list(store.in_order(order))), msgspec.json.encode(noted, order="sorted")
+    return results(JUDGING, cut(find_inputs([str(path)]).files, shard_bytes=shard_bytes), engine, folder)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

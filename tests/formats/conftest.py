@@ -1,6 +1,5 @@
 """Bytes in, traces and faults out, whichever format; and the real files, which lie outside the repository."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,13 +43,3 @@ def read_shared(shared_traces: Path) -> Read:
         return read_path(shared_traces / name, from_format)
 
     return read_it
-
-
-@pytest.fixture(scope="session")
-def shared_traces() -> Path:
-    """The folder of real traces, which lies outside the repository."""
-    shared = os.environ.get("DIAGNOSIS_EVAL_SHARED")
-    folder = (Path(shared) if shared else Path(__file__).parents[2].parent / "shared") / "traces"
-    if not folder.is_dir():
-        pytest.skip("the real traces are not on this machine: set DIAGNOSIS_EVAL_SHARED to the folder that holds them")
-    return folder

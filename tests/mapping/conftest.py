@@ -1,7 +1,6 @@
 """A mapping and a log in, traces and faults out."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,13 +50,3 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Faults:
         return []
 
     return load
-
-
-@pytest.fixture(scope="session")
-def shared_traces() -> Path:
-    """The folder of real traces, which lies outside the repository."""
-    shared = os.environ.get("DIAGNOSIS_EVAL_SHARED")
-    folder = (Path(shared) if shared else Path(__file__).parents[2].parent / "shared") / "traces"
-    if not folder.is_dir():
-        pytest.skip("the real traces are not on this machine: set DIAGNOSIS_EVAL_SHARED to the folder that holds them")
-    return folder

@@ -4,22 +4,18 @@ import json
 from pathlib import Path
 
 import msgspec
-import polars as pl
 import pytest
 
 from pipeline.cases.load import load_suite
-from pipeline.engines.base import Engine, decode_job, encode_job
-from pipeline.engines.collect import judge_shards
+from pipeline.engines.base import decode_job, encode_job
 from pipeline.engines.local import LocalEngine
 from pipeline.judge import all_checks
 from pipeline.judging import Job, Judging
 from pipeline.mapping_file import load_mapping
-from pipeline.noted import Noted
 from pipeline.run import Options, run
-from pipeline.snapshot.merge import merge
-from pipeline.snapshot.store import RowStore
 from pipeline.sources.files import find_inputs
-from pipeline.sources.shards import Shard, cut
+from pipeline.sources.shards import cut
+from tests.engines.collected import results
 
 MAPPING = """\
 schemaVersion: 1
@@ -62,14 +58,6 @@ def judging(project: Path) -> Judging:
     suite = load_suite([str(project / "cases.json")], known_checks=all_checks().names)
     mapping = msgspec.json.encode(load_mapping(str(project / "m.yaml"))).decode()
     return Judging(Job(suite=suite, selected=tuple(case.id for case in suite.cases), mapping=mapping))
-
-
-def results(judge: Judging, shards: list[Shard], engine: Engine | None, folder: Path) -> tuple[pl.DataFrame, bytes]:
-    folder.mkdir()
-    store, noted = RowStore(folder), Noted()
-    offsets = judge_shards(judge, shards, engine, store, noted, folder)
-    order = merge(store.keys(offsets)).rows
-    return pl.concat(list(store.in_order(order))), msgspec.json.encode(noted, order="sorted")
 
 
 def test_cut_or_whole_here_or_elsewhere(project: Path) -> None:

@@ -1,6 +1,5 @@
 """Bytes in, traces and faults out: what most tests of the first stage need."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,13 +26,3 @@ def read(tmp_path: Path) -> Read:
         return traces, [row.fault for batch in batches for row in batch.unreadable]
 
     return write_and_read
-
-
-@pytest.fixture(scope="session")
-def shared_traces() -> Path:
-    """The folder of real traces, which lies outside the repository."""
-    shared = os.environ.get("DIAGNOSIS_EVAL_SHARED")
-    folder = (Path(shared) if shared else Path(__file__).parents[2].parent / "shared") / "traces"
-    if not folder.is_dir():
-        pytest.skip("the real traces are not on this machine: set DIAGNOSIS_EVAL_SHARED to the folder that holds them")
-    return folder
