@@ -131,7 +131,6 @@ class Judging:
                 Inputs(files=shard.files),
                 self.mapped or shard.format,
                 seen=seen,
-                argument_tools=self.suite_frames.argument_tools,
             ):
                 self._batch(batch.frames, taking, noted)
                 size += batch.bytes

@@ -133,7 +133,6 @@ class ArgumentEntries(Schema):
     tool = Column(pl.String, "name of the tool")
     mode = Column(pl.Enum(("subset", "exact")), "whether other arguments are allowed beside these")
     arguments = Column(pl.String, "the arguments as canonical JSON")
-    leaves = Column(TEXTS, "the arguments as `path=value` lines")
 
 
 class Traces(Schema):
@@ -170,9 +169,6 @@ class ToolInvocations(Schema):
     tool = Column(pl.String, "name of the tool; null where the call has none", nullable=True)
     arguments = Column(pl.String, "arguments as canonical JSON, or as raw text where they are no JSON", nullable=True)
     arguments_parsed = Column(pl.Boolean, "False where arguments are raw text; null without any", nullable=True)
-    argument_leaves = Column(
-        TEXTS, "arguments as `path=value` lines, for tools whose arguments a case asks for", nullable=True
-    )
     result = Column(pl.String, "what the tool gave back, free-form", nullable=True)
     success = Column(pl.Boolean, "the success flag as it was given", nullable=True)
     failed = Column(pl.Boolean, "whether the call is known to have failed")

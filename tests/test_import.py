@@ -1,7 +1,7 @@
 """`import`: traces of any format to native lines, or to rows that judge like the files they are from."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +81,8 @@ def judged(project: Path, traces: str, out: str, jobs: int = 1, **options: Any) 
     return {"snapshot.parquet": (folder / "snapshot.parquet").read_bytes()}
 
 
-def frames(path: Path, tools: Sequence[str] = ()) -> TraceFrames:
-    found = [batch.frames for batch in frame_batches(find_inputs([str(path)]), argument_tools=frozenset(tools))]
+def frames(path: Path) -> TraceFrames:
+    found = [batch.frames for batch in frame_batches(find_inputs([str(path)]))]
     return TraceFrames(**{name: pl.concat([getattr(one, name) for one in found]) for name in FRAMES})
 
 
@@ -141,14 +141,6 @@ def test_rows_are_cut_into_shards_and_judged_by_several_processes(tmp_path: Path
         run(options, out=tmp_path / name, execution=Execution(jobs=jobs), writers=())
         snapshots.append((tmp_path / name / "snapshot.parquet").read_bytes())
     assert snapshots[1:] == [snapshots[0]] * 2
-
-
-def test_the_arguments_of_the_tools_that_a_case_asks_for_are_lines_again(project: Path) -> None:
-    import_traces([str(project / "traces")], project / "t.parquet")
-    columns = ["tool", "arguments", "argument_leaves"]
-    direct = frames(project / "traces", ["search"]).tool_invocations.select(columns)
-    assert direct["argument_leaves"].null_count() == 3
-    assert_frame_equal(frames(project / "t.parquet", ["search"]).tool_invocations.select(columns), direct)
 
 
 def test_rows_keep_their_schema_and_the_file_says_which(project: Path) -> None:

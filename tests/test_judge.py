@@ -146,7 +146,7 @@ def judged(traces: Sequence[dict[str, Any]], *, redact: Sequence[str] = (), with
     read = [one for one in native.read(documents) if isinstance(one, ReadTrace)]
     assert len(read) == len(traces)
     suite = flatten_suite(cases)
-    frames = flatten_traces(read, argument_tools=suite.argument_tools)
+    frames = flatten_traces(read)
     return judge(assign(frames, targets(cases, cases)), frames, suite, redact=redact, with_text=with_text)
 
 

@@ -3,7 +3,9 @@
 import polars as pl
 
 from pipeline.checks.base import NAMELESS, Facts, Judgement, check, joined, listed, shown
+from pipeline.flatten.arguments import lines_of
 from pipeline.flatten.suite import CALL_END, CALL_START
+from pipeline.schemas import ENGINE
 
 
 @check("tool-order", serves="beyond the sources")
@@ -58,15 +60,23 @@ def tool_arguments(facts: Facts) -> Judgement:
     Passes: `{tool: searchLogs, arguments: {service: checkout}}`, a call with `{"service": "checkout", "limit": 50}`
     Fails: the same, a call with `{"service": "payment"}`
     """
-    calls = facts.calls.select("row", "tool", "position", call_arguments="arguments", call_leaves="argument_leaves")
-    wanted = facts.argument_entries.select("row", "entry", "tool", "mode", "arguments", "leaves")
+    calls = facts.calls.select(
+        "row",
+        "tool",
+        "position",
+        call_arguments="arguments",
+        call_json=pl.when("arguments_parsed").then(pl.col("arguments")),
+    )
+    wanted = facts.argument_entries.select("row", "entry", "tool", "mode", "arguments")
     # An entry without any call of its tool keeps one line with nulls, and so is unmet.
+    pairs = wanted.join(calls, on=["row", "tool"], how="left").collect(engine=ENGINE)
     met = (
-        wanted.join(calls, on=["row", "tool"], how="left")
+        pairs.lazy()
+        .join(_contained(pairs), on=["arguments", "call_json"], how="left")
         .with_columns(
             met=pl.when(pl.col("mode") == "exact")
-            .then(pl.col("call_leaves").is_not_null() & (pl.col("call_arguments") == pl.col("arguments")))
-            .otherwise(pl.col("leaves").list.set_difference(pl.col("call_leaves")).list.len() == 0)
+            .then(pl.col("call_json") == pl.col("arguments"))
+            .otherwise(pl.col("contained"))
             .fill_null(value=False),
         )
         .group_by("row", "entry", "tool", "mode", "arguments")
@@ -105,4 +115,21 @@ def tool_arguments(facts: Facts) -> Judgement:
             arguments_unmet=pl.format("{} with {} {}", tool, mode, shown(pl.col("arguments"))).filter(unmet),
             arguments_seen=seen.filter(unmet).unique(maintain_order=True),
         ),
+    )
+
+
+def _contained(pairs: pl.DataFrame) -> pl.LazyFrame:
+    """Which arguments hold at least the members of which: `arguments`, `call_json`, `contained`, each pair once."""
+    distinct = pairs.filter(pl.col("mode") == "subset").select("arguments", "call_json").unique().drop_nulls()
+    texts = pl.concat([distinct["arguments"], distinct["call_json"]]).unique(maintain_order=True)
+    lines = lines_of(texts.to_list()).lazy()
+    return (
+        distinct.lazy()
+        .join(lines, on="arguments", how="left")
+        .join(lines.select(call_json="arguments", call_leaves="leaves"), on="call_json", how="left")
+        .select(
+            "arguments",
+            "call_json",
+            contained=pl.col("leaves").list.set_difference(pl.col("call_leaves")).list.len() == 0,
+        )
     )

@@ -5,14 +5,18 @@ gives a line for itself and those of its members; everything else, lists include
 JSON. So an object has at least the members of another one, recursively, exactly when it has all of the other's lines.
 """
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, Final
+
+import msgspec
+import polars as pl
 
 from pipeline.sources.canonical import canonical_json
 
 # Control characters: canonical JSON escapes them, so neither stands inside a line.
 SEPARATOR: Final = "\x1f"
-LINE_END: Final = "\x1e"
+_LINE_END: Final = "\x1e"
 # A path stands in every line below it: one long key over many members would cost its length times their number.
 PATH_LIMIT: Final = 256
 
@@ -45,25 +49,20 @@ def _bounded(path: str) -> str:
     return path if len(path) <= PATH_LIMIT else "#" + blake2b(path.encode(), digest_size=32).hexdigest()
 
 
-class ArgumentLines:
-    """The lines of one batch's arguments, each distinct text worked out once: agents repeat themselves.
+def lines_of(texts: Sequence[str]) -> pl.DataFrame:
+    """The lines of several values: `arguments` (the texts), `leaves` (list); null where a text is no JSON.
 
     Args:
-        tools: the tools whose arguments some case asks for; lines of others are not wanted.
+        texts: canonical JSON, each text once: agents repeat themselves.
     """
+    known = [_joined_leaves(text) for text in texts]
+    frame = pl.DataFrame({"arguments": texts, "leaves": known}, schema={"arguments": pl.String, "leaves": pl.String})
+    return frame.with_columns(pl.col("leaves").str.split(_LINE_END))
 
-    def __init__(self, tools: frozenset[str]) -> None:
-        self.tools = tools
-        self._known: dict[str, str] = {}
 
-    def of(self, text: str, value: Any) -> str:
-        """The lines of a value, joined by `LINE_END`.
-
-        Args:
-            text: its canonical JSON.
-            value: the value.
-        """
-        lines = self._known.get(text)
-        if lines is None:
-            lines = self._known[text] = LINE_END.join(leaves(value))
-        return lines
+def _joined_leaves(text: str) -> str | None:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return _LINE_END.join(leaves(value))

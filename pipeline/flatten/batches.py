@@ -29,7 +29,6 @@ def frame_batches(
     from_format: str | Format = AUTO,
     *,
     seen: Seen | None = None,
-    argument_tools: frozenset[str] = frozenset(),
 ) -> Iterator[FrameBatch]:
     """Read all files, in their order.
 
@@ -37,27 +36,24 @@ def frame_batches(
         inputs: the files.
         from_format: the format of those that hold JSON, its name, or `auto`.
         seen: see `read_batches`.
-        argument_tools: see `flatten_traces`.
 
     Raises:
         UsageError: there is no such format.
     """
-    return _batches(inputs, named_format(from_format) or AUTO, seen, argument_tools)
+    return _batches(inputs, named_format(from_format) or AUTO, seen)
 
 
-def _batches(
-    inputs: Inputs, from_format: str | Format, seen: Seen | None, argument_tools: frozenset[str]
-) -> Iterator[FrameBatch]:
+def _batches(inputs: Inputs, from_format: str | Format, seen: Seen | None) -> Iterator[FrameBatch]:
     for imported, files in groupby(inputs.files, key=lambda file: file.kind == "parquet"):
         if imported:
             # Only a run of imported traces pays for the import.
             from pipeline.flatten.parquet import read_rows
 
             for file in files:
-                for group in read_rows(file, argument_tools):
+                for group in read_rows(file):
                     yield FrameBatch(frames=group.frames, bytes=group.size)
             continue
         for batch in read_batches(Inputs(files=tuple(files)), from_format, seen=seen):
             with collector_paused():
-                frames = flatten_traces(batch.traces, batch.unreadable, argument_tools=argument_tools)
+                frames = flatten_traces(batch.traces, batch.unreadable)
             yield FrameBatch(frames=frames, bytes=batch.bytes)

@@ -17,9 +17,9 @@ import polars as pl
 
 from pipeline import schemas, text
 from pipeline.errors import NOT_SHOWN, OutputError, is_hiding
-from pipeline.flatten.arguments import LINE_END, ArgumentLines
 from pipeline.flatten.traces import TraceFrames, errors_frame
 from pipeline.sources.files import InputFile
+from pipeline.sources.lines import is_whole
 from pipeline.sources.row_groups import VERSION, VERSION_KEY, opened
 from pipeline.sources.wording import Refused
 
@@ -152,12 +152,11 @@ class RowGroup(msgspec.Struct, frozen=True, kw_only=True):
     size: int
 
 
-def read_rows(file: InputFile, argument_tools: frozenset[str] = frozenset()) -> Iterator[RowGroup]:
+def read_rows(file: InputFile) -> Iterator[RowGroup]:
     """Read a file, or a slice of its row groups; one that cannot be read is an unreadable record.
 
     Args:
         file: the file.
-        argument_tools: see `flatten_traces`.
     """
     import pyarrow as pa
 
@@ -170,19 +169,18 @@ def read_rows(file: InputFile, argument_tools: frozenset[str] = frozenset()) -> 
                 rows = pl.from_arrow(source.read_row_group(index))
                 assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table is a frame
                 size = sum(group.column(column).total_compressed_size for column in range(group.num_columns))
-                yield RowGroup(frames=frames_of(rows, argument_tools), size=size)
+                yield RowGroup(frames=frames_of(rows), size=size)
     except Refused as refused:
         yield RowGroup(frames=_only(refused, file), size=0)
     except (OSError, pa.ArrowException) as error:
         yield RowGroup(frames=_only(_damaged(str(error).partition("\n")[0]), file), size=0)
 
 
-def frames_of(rows: pl.DataFrame, argument_tools: frozenset[str] = frozenset()) -> TraceFrames:
+def frames_of(rows: pl.DataFrame) -> TraceFrames:
     """Rows of `schemas.TraceRows` as the frames that they were made of.
 
     Args:
         rows: the rows.
-        argument_tools: see `flatten_traces`.
 
     Raises:
         Refused: they do not keep their schema.
@@ -195,9 +193,7 @@ def frames_of(rows: pl.DataFrame, argument_tools: frozenset[str] = frozenset()) 
                 schemas.Traces, traces.select("trace", *_OF_TRACE, answer_text=text.normalise(pl.col("answer")))
             ),
             audit=schemas.checked(schemas.Audit, traces.select("trace", "audit").unnest("audit")),
-            tool_invocations=schemas.checked(
-                schemas.ToolInvocations, _with_leaves(_exploded(traces, "calls"), argument_tools)
-            ),
+            tool_invocations=schemas.checked(schemas.ToolInvocations, _with_json(_exploded(traces, "calls"))),
             claim_checks=schemas.checked(schemas.ClaimChecks, _exploded(traces, "claim_checks")),
             executor_claims=schemas.checked(schemas.ExecutorClaims, _exploded(traces, "executor_claims")),
             errors=schemas.checked(
@@ -227,26 +223,12 @@ def _exploded(traces: pl.DataFrame, column: str) -> pl.DataFrame:
     )
 
 
-def _with_leaves(calls: pl.DataFrame, tools: frozenset[str]) -> pl.DataFrame:
-    """The calls with their arguments as lines, for the tools that a case asks them of."""
-    wanted = pl.col("tool").is_in(list(tools)) & pl.col("arguments_parsed") & pl.col("arguments").is_not_null()
-    texts = calls.filter(wanted)["arguments"].unique(maintain_order=True).to_list() if tools else []
-    lines = ArgumentLines(tools)
-    leaves = pl.DataFrame(
-        {"arguments": texts, "argument_leaves": [lines.of(one, _decoded(one)) for one in texts]},
-        schema={"arguments": pl.String, "argument_leaves": pl.String},
-    )
-    joined = calls.join(leaves, on="arguments", how="left", maintain_order="left")
-    return joined.with_columns(
-        argument_leaves=pl.when(wanted).then(pl.col("argument_leaves")).otherwise(None).str.split(LINE_END)
-    )
-
-
-def _decoded(arguments: str) -> Any:
-    try:
-        return msgspec.json.decode(arguments)
-    except (msgspec.DecodeError, RecursionError):
-        raise _damaged("arguments that are no JSON") from None
+def _with_json(calls: pl.DataFrame) -> pl.DataFrame:
+    """The calls, whose arguments are what they are said to be."""
+    for arguments in calls.filter("arguments_parsed")["arguments"].unique():
+        if not is_whole(arguments.encode()):
+            raise _damaged("arguments that are no JSON")
+    return calls
 
 
 def _hidden(frames: TraceFrames) -> TraceFrames:

@@ -16,7 +16,6 @@ from pipeline.cases.model import (
     label,
     tool_alternatives,
 )
-from pipeline.flatten.arguments import leaves
 from pipeline.sources.canonical import canonical_json
 
 # Around each tool name in the joined call names, so that a name is found as a whole.
@@ -30,11 +29,6 @@ class SuiteFrames(msgspec.Struct, frozen=True, kw_only=True):
     keywords: pl.DataFrame
     evidence: pl.DataFrame
     arguments: pl.DataFrame
-
-    @property
-    def argument_tools(self) -> frozenset[str]:
-        """The tools whose arguments some case asks for."""
-        return frozenset(self.arguments["tool"].to_list())
 
 
 def flatten_suite(cases: Sequence[Case]) -> SuiteFrames:
@@ -175,8 +169,7 @@ def _evidence(cases: Sequence[Case]) -> pl.DataFrame:
 
 def _arguments(cases: Sequence[Case]) -> pl.DataFrame:
     def row(case: Case, position: int, entry: ToolArguments) -> tuple[object, ...]:
-        text_of = canonical_json(entry.arguments)
-        return (case.id, position, entry.tool, entry.mode, text_of, leaves(entry.arguments))
+        return (case.id, position, entry.tool, entry.mode, canonical_json(entry.arguments))
 
     rows = [row(case, position, entry) for case in cases for position, entry in enumerate(case.tool_arguments, start=1)]
     return _columns(schemas.ArgumentEntries, rows)

@@ -1,47 +1,31 @@
 """Traces as frames: structs to columns.
 
-This is the last place with a Python loop per trace. Every rule of contract section 2 on what a field *means* stands
-here: spellings and their order, blank is absent, failed calls, durations, the Composer's words.
+Every rule of contract section 2 on what a field *means* stands here and in the modules that this one calls: spellings
+and their order, blank is absent, failed calls, durations, the Composer's words. Fields are taken out of the structs
+column by column, and what can be decided for a whole column at once is an expression over it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Final
 
 import msgspec
 import polars as pl
-from polars._typing import PolarsDataType
 
 from pipeline import schemas, text
 from pipeline.errors import Fault
-from pipeline.flatten.arguments import LINE_END, ArgumentLines
-from pipeline.sources.base import (
-    ClaimCheck,
-    ComposerOutput,
-    ExecutorClaim,
-    ExecutorOutput,
-    Gatekeeper,
-    NamedTool,
-    ReadTrace,
-    SelfEvaluation,
-    ToolInvocation,
-    ToolList,
-    Trace,
-    TraceSummary,
-    Unreadable,
-    Usage,
-    VerifierEvaluation,
-    Warned,
-)
-from pipeline.sources.canonical import canonical_json
+from pipeline.flatten.audit import audit_frame, claim_checks_frame, executor_claims_frame, summary_tools
+from pipeline.flatten.calls import calls_frame, recorded_calls
+from pipeline.flatten.columns import present, text_lists, texts
+from pipeline.sources.base import ReadTrace, SelfEvaluation, Trace, Unreadable, Usage, VerifierEvaluation, Warned
 
-SUCCESS_WORDS = frozenset({"SUCCESS", "SUCCEEDED", "OK", "COMPLETED"})
-
-Number = TypeVar("Number", int, float)
-Value = TypeVar("Value")
-
-_ENCODER = msgspec.json.Encoder(order="sorted")
+_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_NO_EVALUATION: Final = VerifierEvaluation()
+_NO_USAGE: Final = Usage()
+_INT64_MAX: Final = 2**63 - 1
+_TEXTS_GIVEN: Final = ("trace_id", "own_case_id", "own_question", "answer", "run_status", "model", "verdict")
+_FIGURES: Final = ("input_tokens", "output_tokens", "total_tokens", "cost_usd", "duration_ms")
 
 
 class TraceFrames(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,49 +40,27 @@ class TraceFrames(msgspec.Struct, frozen=True, kw_only=True):
     warnings: pl.DataFrame
 
 
-def flatten_traces(
-    records: Iterable[ReadTrace],
-    unreadable: Iterable[Unreadable] = (),
-    *,
-    argument_tools: frozenset[str] = frozenset(),
-) -> TraceFrames:
+def flatten_traces(records: Sequence[ReadTrace], unreadable: Iterable[Unreadable] = ()) -> TraceFrames:
     """Turn a batch of traces into frames.
 
     Args:
         records: the readable traces, in the order read.
         unreadable: the records that could not be read.
-        argument_tools: tools whose arguments are wanted as lines, see `arguments.leaves`.
     """
-    traces = _Columns(schemas.Traces)
-    audits = _Columns(schemas.Audit)
-    calls = _Columns(schemas.ToolInvocations, argument_leaves=pl.String())
-    claim_checks = _Columns(schemas.ClaimChecks)
-    claims = _Columns(schemas.ExecutorClaims)
-    warnings = _Columns(schemas.Warnings)
-    lines = ArgumentLines(argument_tools)
-    for number, record in enumerate(records):
-        trace = record.trace
-        noticed = list(record.warned)
-        evaluation = _evaluation(trace)
-        executor = trace.executorOutput
-        _add_trace(traces, number, record, evaluation, noticed)
-        _add_audit(audits, number, evaluation, executor)
-        _add_calls(calls, number, trace.toolInvocations, lines, noticed)
-        _add_claim_checks(claim_checks, number, evaluation)
-        _add_claims(claims, number, executor)
-        for warned in noticed:
-            warnings.add(record.file, record.line, warned.path, warned.kind, warned.message)
-    frame = traces.data()
-    invocations = calls.data().with_columns(pl.col("argument_leaves").str.split(LINE_END))
-    frame = frame.with_columns(answer_text=text.normalise(pl.col("answer")))
+    traces = [record.trace for record in records]
+    evaluations = [_evaluation(trace) for trace in traces]
+    executors = [trace.executorOutput for trace in traces]
+    given = _given(records, evaluations)
+    calls = calls_frame(traces)
+    odd = _odd(records, given, calls)
     return TraceFrames(
-        traces=schemas.checked(schemas.Traces, frame),
-        tool_invocations=schemas.checked(schemas.ToolInvocations, invocations),
-        claim_checks=schemas.checked(schemas.ClaimChecks, claim_checks.data()),
-        executor_claims=schemas.checked(schemas.ExecutorClaims, claims.data()),
-        audit=schemas.checked(schemas.Audit, audits.data()),
+        traces=schemas.checked(schemas.Traces, _known(given)),
+        tool_invocations=schemas.checked(schemas.ToolInvocations, calls.with_columns(_not_negative("duration_ms"))),
+        claim_checks=schemas.checked(schemas.ClaimChecks, claim_checks_frame(evaluations)),
+        executor_claims=schemas.checked(schemas.ExecutorClaims, executor_claims_frame(executors)),
+        audit=schemas.checked(schemas.Audit, audit_frame(evaluations, executors)),
         errors=errors_frame([one.fault for one in unreadable]),
-        warnings=schemas.checked(schemas.Warnings, warnings.data()),
+        warnings=_warnings_frame([records[number] for number in odd]),
     )
 
 
@@ -108,142 +70,79 @@ def errors_frame(faults: Sequence[Fault]) -> pl.DataFrame:
     return schemas.frame(schemas.Errors, {name: [getattr(fault, name) for fault in faults] for name in names})
 
 
-class _Columns:
-    """Values collected column by column, in the order of a schema.
-
-    Args:
-        schema: the schema.
-        **otherwise: columns that are collected as another type, for the caller to turn into the schema's.
-    """
-
-    def __init__(self, schema: type[schemas.Schema], **otherwise: pl.DataType) -> None:
-        self.dtypes = {**schemas.dtypes_of(schema), **otherwise}
-        self.rows: list[tuple[object, ...]] = []
-        self.add_row = self.rows.append
-
-    def add(self, *values: object) -> None:
-        self.add_row(values)
-
-    def data(self) -> pl.DataFrame:
-        columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in self.dtypes)
-        return pl.DataFrame(
-            [
-                _series(name, list(values), dtype)
-                for (name, dtype), values in zip(self.dtypes.items(), columns, strict=True)
-            ],
-        )
-
-
-def _series(name: str, values: list[Any], dtype: PolarsDataType) -> pl.Series:
-    if dtype != schemas.TEXTS:
-        return pl.Series(name, values, dtype=dtype)
-    # Through JSON: some ten times as fast as a series made of Python lists.
-    texts = [None if value is None else _ENCODER.encode(value).decode() for value in values]
-    return pl.Series(name, texts, dtype=pl.String).str.json_decode(schemas.TEXTS)
-
-
-def present(value: str | None) -> str | None:
-    """A text that exists: not null, and more than white space."""
-    return value if value is not None and value.strip() else None
-
-
-def first_text(*spellings: str | None) -> str | None:
-    """The first spelling that exists."""
-    for value in spellings:
-        if value is not None and value.strip():
-            return value
-    return None
-
-
-def tool_name(named: ToolInvocation | NamedTool | str | None) -> str | None:
-    """The name of a tool in any accepted spelling, or None where there is none."""
-    if named is None or isinstance(named, str):
-        return present(named)
-    return first_text(named.toolName, named.tool_name, named.name, named.tool)
-
-
-def _free_text(value: Any) -> str | None:
-    """A free-form value as text: text as it is, anything else as canonical JSON, blank and null as absent."""
-    return present(value) if isinstance(value, str) else None if value is None else canonical_json(value)
-
-
 def _evaluation(trace: Trace) -> VerifierEvaluation:
     own = trace.selfEvaluation
     if isinstance(own, SelfEvaluation):
         found = own.verifier_evaluation if own.verifier_evaluation is not None else own.verifierEvaluation
         if isinstance(found, VerifierEvaluation):
             return found
-    return VerifierEvaluation()
+    return _NO_EVALUATION
 
 
-def _summary_tools(evaluation: VerifierEvaluation) -> list[str | None] | None:
-    summaries: tuple[TraceSummary | None, ...] = (
-        evaluation.trace_summary,
-        evaluation.trace_summaries,
-        evaluation.traceSummary,
-        evaluation.traceSummaries,
-    )
-    for summary in summaries:
-        if summary is not None:
-            listed = summary.tools if isinstance(summary, ToolList) else summary
-            # An object without a list of tools says nothing about tools, so it is no summary to judge by.
-            return None if listed is None else [name for one in listed if (name := tool_name(one)) is not None]
-    return None
-
-
-def _add_trace(
-    columns: _Columns,
-    number: int,
-    record: ReadTrace,
-    evaluation: VerifierEvaluation,
-    noticed: list[Warned],
-) -> None:
-    trace = record.trace
-    usage = trace.usage or Usage()
-    tokens = {
-        name: _not_negative(getattr(usage, name), f"$.usage.{name}", noticed)
-        for name in ("inputTokens", "outputTokens", "totalTokens")
-    }
-    total = tokens["totalTokens"]
-    if total is None and tokens["inputTokens"] is not None and tokens["outputTokens"] is not None:
-        total = tokens["inputTokens"] + tokens["outputTokens"]
-    calls = trace.toolInvocations
-    columns.add(
-        number,
-        present(trace.traceId),
-        present(trace.caseId),
-        trace.trial,
-        record.file,
-        record.line,
-        present(trace.question),
-        present(trace.finalAnswer),
-        None,
-        present(trace.status),
-        present(trace.model),
-        present(evaluation.verdict),
-        evaluation.score,
-        _duration(trace, noticed),
-        tokens["inputTokens"],
-        tokens["outputTokens"],
-        total,
-        _not_negative(usage.costUsd, "$.usage.costUsd", noticed),
-        sum(call is not None for call in calls) if isinstance(calls, list) else None,
-        _summary_tools(evaluation),
-        sha256(_ENCODER.encode(trace)).hexdigest(),
+def _given(records: Sequence[ReadTrace], evaluations: Sequence[VerifierEvaluation]) -> pl.DataFrame:
+    """The columns of `schemas.Traces` as the traces give them: blank texts and negative figures too."""
+    traces = [record.trace for record in records]
+    usages = [trace.usage or _NO_USAGE for trace in traces]
+    listed = [recorded_calls(trace) for trace in traces]
+    return pl.DataFrame(
+        {
+            "trace_id": texts([trace.traceId for trace in traces]),
+            "own_case_id": texts([trace.caseId for trace in traces]),
+            "own_trial": pl.Series([trace.trial for trace in traces], dtype=pl.Int64),
+            "file": texts([record.file for record in records]),
+            "line": pl.Series([record.line for record in records], dtype=pl.UInt32),
+            "own_question": texts([trace.question for trace in traces]),
+            "answer": texts([trace.finalAnswer for trace in traces]),
+            "run_status": texts([trace.status for trace in traces]),
+            "model": texts([trace.model for trace in traces]),
+            "verdict": texts([evaluation.verdict for evaluation in evaluations]),
+            "score": pl.Series([evaluation.score for evaluation in evaluations], dtype=pl.Float64),
+            "duration_ms": pl.Series([_duration(trace) for trace in traces], dtype=pl.Float64),
+            "input_tokens": pl.Series([usage.inputTokens for usage in usages], dtype=pl.Int64),
+            "output_tokens": pl.Series([usage.outputTokens for usage in usages], dtype=pl.Int64),
+            "total_tokens": pl.Series([usage.totalTokens for usage in usages], dtype=pl.Int64),
+            "cost_usd": pl.Series([usage.costUsd for usage in usages], dtype=pl.Float64),
+            "tool_call_count": pl.Series(
+                [None if calls is None else len(calls) - calls.count(None) for calls in listed], dtype=pl.UInt32
+            ),
+            "summary_tools": text_lists([summary_tools(evaluation) for evaluation in evaluations]),
+            "content_digest": texts([sha256(_ENCODER.encode(trace)).hexdigest() for trace in traces]),
+        }
     )
 
 
-def _duration(trace: Trace, noticed: list[Warned]) -> float | None:
-    """Milliseconds: as stated, else from the two times, else unknown; a negative one is unknown."""
-    if trace.durationMs is not None:
-        return _not_negative(trace.durationMs, "$.durationMs", noticed)
-    started, finished = _time(trace.startedAt), _time(trace.finishedAt)
+def _known(given: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `schemas.Traces`: what exists, and figures that can be."""
+    both = pl.col("input_tokens") + pl.col("output_tokens")
+    return (
+        given.lazy()
+        .with_columns(*map(present, _TEXTS_GIVEN), *map(_not_negative, _FIGURES))
+        # A sum that is out of range wraps around, and so is negative.
+        .with_columns(total_tokens=pl.coalesce("total_tokens", pl.when(both >= 0).then(both)))
+        .with_columns(answer_text=text.normalise(pl.col("answer")))
+        .with_row_index("trace")
+        .collect(engine=schemas.ENGINE)
+    )
+
+
+def _not_negative(column: str) -> pl.Expr:
+    """Figures that can be; a negative one counts as unknown."""
+    return pl.when(pl.col(column) >= 0).then(pl.col(column))
+
+
+def _duration(trace: Trace) -> float | None:
+    """Milliseconds: as stated, else from the two times, else unknown."""
+    return trace.durationMs if trace.durationMs is not None else _elapsed(trace.startedAt, trace.finishedAt)
+
+
+def _elapsed(start: str | None, end: str | None) -> float | None:
+    started, finished = _time(start), _time(end)
     if started is None or finished is None or (started.tzinfo is None) != (finished.tzinfo is None):
         return None
     elapsed = finished - started
     # Whole microseconds first: the same two times give the same figure whatever the platform's float of seconds.
     microseconds = (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
-    return _not_negative(microseconds / 1000, "$.finishedAt", noticed)
+    return microseconds / 1000
 
 
 def _time(value: str | None) -> datetime | None:
@@ -255,160 +154,54 @@ def _time(value: str | None) -> datetime | None:
         return None
 
 
-def _not_negative(value: Number | None, path: str, noticed: list[Warned]) -> Number | None:
-    if value is None or value >= 0:
-        return value
-    message = f"{path} is negative ({value}) and counts as unknown"
-    noticed.append(Warned(path=path, kind="negative-figure", message=message))
-    return None
+def _odd(records: Sequence[ReadTrace], given: pl.DataFrame, calls: pl.DataFrame) -> list[int]:
+    """The numbers of the records of which there is something to warn."""
+    both = pl.col("input_tokens") + pl.col("output_tokens")
+    figures = given.select(odd=pl.any_horizontal(*(pl.col(name) < 0 for name in _FIGURES), both < 0))["odd"]
+    found = set(figures.arg_true())
+    found.update(calls.filter(pl.col("duration_ms") < 0)["trace"])
+    found.update(
+        number for number, record in enumerate(records) if record.warned or None in (recorded_calls(record.trace) or ())
+    )
+    return sorted(found)
 
 
-def _add_audit(
-    columns: _Columns,
-    number: int,
-    evaluation: VerifierEvaluation,
-    executor: ExecutorOutput | str | None,
-) -> None:
-    gatekeeper = _first(evaluation.gatekeeper_result, evaluation.gatekeeperResult)
-    checks = _first(evaluation.claim_checks, evaluation.claimChecks)
-    composer = _first(evaluation.composer_output, evaluation.composerOutput)
-    status = present(gatekeeper.status) if isinstance(gatekeeper, Gatekeeper) else None
-    violations = gatekeeper.violations if isinstance(gatekeeper, Gatekeeper) else None
-    structured = executor if isinstance(executor, ExecutorOutput) else None
-    answer = structured.answer if structured else executor if isinstance(executor, str) else None
-    columns.add(
-        number,
-        gatekeeper is not None,
-        None if status is None else status.strip().lower(),
-        None if violations is None else canonical_json(violations),
-        checks is not None,
-        len(checks) if isinstance(checks, list) else None,
-        composer is not None,
-        composer_status(composer if isinstance(composer, ComposerOutput | str) else None),
-        structured is not None and structured.claims is not None,
-        present(answer),
+def _warnings_frame(records: Sequence[ReadTrace]) -> pl.DataFrame:
+    rows = [
+        (record.file, record.line, warned.path, warned.kind, warned.message)
+        for record in records
+        for warned in (*record.warned, *_noticed(record.trace))
+    ]
+    return schemas.checked(
+        schemas.Warnings, pl.DataFrame(rows, schema=schemas.dtypes_of(schemas.Warnings), orient="row")
     )
 
 
-def _first(snake: Value | None, camel: Value | None) -> Value | None:
-    """The snake_case field where it exists, else the camelCase one; blank text does not exist."""
-    return snake if _exists(snake) else camel if _exists(camel) else None
-
-
-def _exists(value: object) -> bool:
-    return value is not None and not (isinstance(value, str) and not value.strip())
-
-
-def composer_status(composer: ComposerOutput | str | None) -> str | None:
-    """How the answer was rendered, by what the Composer recorded.
-
-    Returns:
-        `parsed`, `fallback`, `contradictory` where it says both, or None where it says neither.
-    """
-    if composer is None:
-        return None
-    if isinstance(composer, str):
-        composer = ComposerOutput(mode=composer)
-    flags = (
-        composer.parsed,
-        _negated(composer.fallback),
-        _negated(composer.fallback_used if composer.fallback_used is not None else composer.fallbackUsed),
-    )
-    said = {"parsed" if flag else "fallback" for flag in flags if isinstance(flag, bool)}
-    for word in (composer.mode, composer.status, composer.rendering):
-        plain = word.strip().lower() if isinstance(word, str) else None
-        if plain in {"parsed", "fallback"}:
-            said.add(plain)
-    return "contradictory" if len(said) > 1 else next(iter(said), None)
-
-
-def _negated(flag: Any) -> bool | None:
-    return not flag if isinstance(flag, bool) else None
-
-
-def _add_calls(
-    columns: _Columns,
-    number: int,
-    calls: list[ToolInvocation | None] | str | None,
-    lines: ArgumentLines,
-    noticed: list[Warned],
-) -> None:
-    if not isinstance(calls, list):
-        return
-    # There are a dozen calls to a trace: what is usual is told apart here, before any function is called.
-    add_row = columns.add_row
-    position = 0
-    for index, call in enumerate(calls):
-        if call is None:
-            path = f"$.toolInvocations[{index}]"
-            message = f"{path} is null; it is no tool call and was dropped"
-            noticed.append(Warned(path=path, kind="null-tool-call", message=message))
-            continue
-        position += 1
-        name = call.toolName
-        if name is None or not name.strip():
-            name = tool_name(call)
-        duration = call.durationMs
-        if duration is not None and duration < 0:
-            duration = _not_negative(duration, f"$.toolInvocations[{index}].durationMs", noticed)
-        arguments = call.arguments
-        if isinstance(arguments, str):
-            arguments_text, parsed = present(arguments), False
-        else:
-            arguments_text = None if arguments is None else canonical_json(arguments)
-            parsed = True
-        add_row(
-            (
-                number,
-                position,
-                name,
-                arguments_text,
-                None if arguments_text is None else parsed,
-                lines.of(arguments_text, arguments) if parsed and arguments_text and name in lines.tools else None,
-                _free_text(call.resultSummary),
-                call.success,
-                call_failed(call),
-                _free_text(call.error),
-                duration,
-            )
+def _noticed(trace: Trace) -> Iterator[Warned]:
+    """What a person should know of the figures and the calls of a trace."""
+    usage = trace.usage or _NO_USAGE
+    for name in ("inputTokens", "outputTokens", "totalTokens"):
+        yield from _negative(getattr(usage, name), f"$.usage.{name}")
+    if (usage.totalTokens is None or usage.totalTokens < 0) and (usage.inputTokens or 0) + (
+        usage.outputTokens or 0
+    ) > _INT64_MAX:
+        yield Warned(
+            path="$.usage",
+            kind="figure-out-of-range",
+            message="the sum of $.usage.inputTokens and $.usage.outputTokens is out of range and counts as unknown",
         )
+    yield from _negative(_duration(trace), "$.finishedAt" if trace.durationMs is None else "$.durationMs")
+    yield from _negative(usage.costUsd, "$.usage.costUsd")
+    for index, call in enumerate(recorded_calls(trace) or ()):
+        path = f"$.toolInvocations[{index}]"
+        if call is None:
+            message = f"{path} is null; it is no tool call and was dropped"
+            yield Warned(path=path, kind="null-tool-call", message=message)
+        else:
+            yield from _negative(call.durationMs, f"{path}.durationMs")
 
 
-def call_failed(call: ToolInvocation) -> bool:
-    """Whether a call is known to have failed: by its success flag, its error, or its status."""
-    error = call.error
-    return (
-        call.success is False
-        or bool(error.strip() if isinstance(error, str) else error)
-        or (isinstance(call.status, str) and bool(word := call.status.strip().upper()) and word not in SUCCESS_WORDS)
-    )
-
-
-def _add_claim_checks(columns: _Columns, number: int, evaluation: VerifierEvaluation) -> None:
-    checks = _first(evaluation.claim_checks, evaluation.claimChecks)
-    if isinstance(checks, list):
-        for position, check in enumerate(checks, start=1):
-            columns.add(
-                number,
-                position,
-                _claim_id(check),
-                present(check.verification),
-                present(check.detail),
-            )
-
-
-def _add_claims(columns: _Columns, number: int, executor: ExecutorOutput | str | None) -> None:
-    if isinstance(executor, ExecutorOutput) and executor.claims is not None:
-        for position, claim in enumerate(executor.claims, start=1):
-            bound = claim.evidence_bindings if claim.evidence_bindings is not None else claim.evidenceBindings
-            columns.add(
-                number,
-                position,
-                _claim_id(claim),
-                present(claim.text),
-                [tool_name(one) for one in bound or ()],
-            )
-
-
-def _claim_id(claim: ClaimCheck | ExecutorClaim) -> str | None:
-    return first_text(claim.claim_id, claim.claimId)
+def _negative(value: float | None, path: str) -> Iterator[Warned]:
+    if value is not None and value < 0:
+        message = f"{path} is negative ({value}) and counts as unknown"
+        yield Warned(path=path, kind="negative-figure", message=message)

@@ -34,7 +34,7 @@ def judge_rows(rows: Sequence[Row], redact: Sequence[str] = ()) -> list[Results]
     traces = [one for one in read if isinstance(one, ReadTrace)]
     assert len(traces) == len(rows), [one for one in read if one not in traces]
     suite = flatten_suite(cases)
-    frames = flatten_traces(traces, argument_tools=suite.argument_tools)
+    frames = flatten_traces(traces)
     judged = judge(assign(frames, targets(cases, cases)), frames, suite, redact=redact)
     found: list[Results] = [{} for _ in rows]
     for result in judged.results.iter_rows(named=True):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.flatten.arguments import LINE_END, PATH_LIMIT, SEPARATOR, ArgumentLines, leaves
+from pipeline.flatten.arguments import PATH_LIMIT, SEPARATOR, leaves, lines_of
+from pipeline.sources.canonical import canonical_json
 
 # Few keys and values, so that two values often have much in common; the long keys bring paths beyond the limit.
 KEYS = st.sampled_from(["a", "b", 'a","b', "池", "", "\x1f", "\x1e", "k" * 150, "k" * 151, "x" * 300])
@@ -73,10 +74,9 @@ def test_a_value_equals_itself_after_a_way_through_json(value: Any) -> None:
 
 
 @given(VALUES)
-def test_lines_are_distinct_and_can_be_joined(value: Any) -> None:
+def test_lines_are_distinct_and_split_in_two_by_the_separator(value: Any) -> None:
     lines = leaves(value)
     assert len(set(lines)) == len(lines)
-    assert LINE_END.join(lines).split(LINE_END) == lines
     assert [line.count(SEPARATOR) for line in lines] == [1] * len(lines)
 
 
@@ -92,9 +92,13 @@ def test_deep_nesting_is_no_recursion() -> None:
     assert len(leaves(value)) == 5001
 
 
-def test_equal_texts_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = ArgumentLines(frozenset({"a"}))
-    first = lines.of('{"n":1}', {"n": 1})
-    monkeypatch.setattr("pipeline.flatten.arguments.leaves", pytest.fail)
-    assert lines.of('{"n":1}', {"n": 1.0}) is first
-    assert first.split(LINE_END) == [f"[]{SEPARATOR}{{}}", f'["n"]{SEPARATOR}1']
+@given(st.lists(VALUES, max_size=5))
+def test_the_lines_of_texts_are_those_of_their_values(values: list[Any]) -> None:
+    texts = list(dict.fromkeys(map(canonical_json, values)))
+    found = dict(lines_of(texts).iter_rows())
+    assert [found[canonical_json(value)] for value in values] == [leaves(value) for value in values]
+
+
+@pytest.mark.parametrize("text", ["", "n=1", '{"n":', "[" * 5000])
+def test_a_text_that_is_no_json_has_no_lines(text: str) -> None:
+    assert lines_of([text, "{}"])["leaves"].to_list() == [None, [f"[]{SEPARATOR}{{}}"]]

@@ -10,25 +10,24 @@ from hypothesis import strategies as st
 
 from pipeline import schemas
 from pipeline.errors import Fault
-from pipeline.flatten.arguments import SEPARATOR
-from pipeline.flatten.traces import TraceFrames, call_failed, composer_status, flatten_traces, tool_name
+from pipeline.flatten.audit import composer_status, tool_name
+from pipeline.flatten.traces import TraceFrames, flatten_traces
 from pipeline.sources.base import (
     ComposerOutput,
     NamedTool,
     ReadTrace,
-    ToolInvocation,
     Trace,
     Unreadable,
     Warned,
 )
 
 
-def flattened(*traces: dict[str, Any], argument_tools: frozenset[str] = frozenset()) -> TraceFrames:
+def flattened(*traces: dict[str, Any]) -> TraceFrames:
     records = [
         ReadTrace(trace=msgspec.convert(trace, Trace), file="x.jsonl", line=line, root=0)
         for line, trace in enumerate(traces, start=1)
     ]
-    return flatten_traces(records, argument_tools=argument_tools)
+    return flatten_traces(records)
 
 
 def verified(**fields: Any) -> dict[str, Any]:
@@ -198,24 +197,28 @@ def test_an_audit_chain_is_a_row(trace: dict[str, Any], column: str, expected: A
     assert expected == only(flattened(trace).audit, column)
 
 
+# Spellings and the name they give.
+NAMES: list[tuple[dict[str, str | None], str | None]] = [
+    ({"toolName": "a", "tool_name": "b", "name": "c", "tool": "d"}, "a"),
+    ({"tool_name": "b", "name": "c", "tool": "d"}, "b"),
+    ({"name": "c", "tool": "d"}, "c"),
+    ({"tool": "d"}, "d"),
+    ({"toolName": " ", "tool": "d"}, "d"),
+    ({"toolName": None, "name": " c "}, " c "),
+    ({}, None),
+]
+
+
+@pytest.mark.parametrize("named, expected", NAMES)
+def test_a_call_goes_by_its_first_spelling(named: dict[str, str | None], expected: str | None) -> None:
+    assert expected == only(flattened({"toolInvocations": [named]}).tool_invocations, "tool")
+
+
 @pytest.mark.parametrize(
     "named, expected",
-    [
-        (NamedTool(toolName="a", tool_name="b", name="c", tool="d"), "a"),
-        (NamedTool(tool_name="b", name="c", tool="d"), "b"),
-        (NamedTool(name="c", tool="d"), "c"),
-        (NamedTool(tool="d"), "d"),
-        (NamedTool(toolName=" ", tool="d"), "d"),
-        (ToolInvocation(name=" c "), " c "),
-        (NamedTool(), None),
-        ("a", "a"),
-        ("", None),
-        (None, None),
-    ],
+    [*((NamedTool(**named), expected) for named, expected in NAMES), ("a", "a"), ("", None), (None, None)],
 )
-def test_a_tool_goes_by_its_first_spelling(
-    named: NamedTool | ToolInvocation | str | None, expected: str | None
-) -> None:
+def test_so_does_a_mention_of_a_tool(named: NamedTool | str | None, expected: str | None) -> None:
     assert expected == tool_name(named)
 
 
@@ -250,7 +253,7 @@ def test_a_tool_goes_by_its_first_spelling(
     ],
 )
 def test_a_call_has_failed_where_something_says_so(call: dict[str, Any], expected: bool) -> None:
-    assert expected == call_failed(ToolInvocation(**call))
+    assert expected == only(flattened({"toolInvocations": [call]}).tool_invocations, "failed")
 
 
 @pytest.mark.parametrize(
@@ -295,7 +298,7 @@ def test_calls_are_rows() -> None:
             ],
         },
     )
-    assert frames.tool_invocations.drop("argument_leaves").to_dicts() == [
+    assert frames.tool_invocations.to_dicts() == [
         {
             "trace": 0,
             "position": 1,
@@ -333,13 +336,6 @@ def test_calls_are_rows() -> None:
             "duration_ms": None,
         },
     ]
-
-
-def test_lines_of_arguments_are_made_for_the_tools_that_a_case_asks_about() -> None:
-    calls = [{"tool": "a", "arguments": {"n": 1}}, {"tool": "a", "arguments": "n=1"}, {"tool": "a"}]
-    frames = flattened({"toolInvocations": [*calls, {"tool": "b", "arguments": {}}]}, argument_tools=frozenset({"a"}))
-    lines = [f"[]{SEPARATOR}{{}}", f'["n"]{SEPARATOR}1']
-    assert frames.tool_invocations["argument_leaves"].to_list() == [lines, None, None, None]
 
 
 def test_claim_checks_are_rows() -> None:
