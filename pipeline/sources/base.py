@@ -206,12 +206,16 @@ class Document(msgspec.Struct, frozen=True):
         file: the file's name relative to its root.
         line: the line it begins on, from 1, in line formats; None for a whole file.
         root: index of the root the file was found under, -1 for standard input, which has none.
+        value: what its format's `decode` made of it already; None where it was not asked, or could not.
+        plain: whether the bytes are known to be plain, as `json_text.is_plain` says.
     """
 
     data: bytes
     file: str
     line: int | None
     root: int
+    value: Any = None
+    plain: bool = False
 
 
 class Warned(msgspec.Struct, frozen=True, kw_only=True):
@@ -270,6 +274,8 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
         fields: for each native field that it fills (such as `finalAnswer`, `toolInvocations[].arguments`), where
             from: a path in the format's own words.
         by_record: whether each document is a trace of its own, so that a large line file may be read in slices.
+        decode: a first decoding of one document, given on to `read` in `Document.value`; it raises msgspec.DecodeError
+            for bytes that are no whole document, and for whatever it has no answer to.
         owns: given the first bytes of a file of such an ending that a folder holds, whether it is one of this format's;
             others are skipped there like any other file.
         endings: endings of files that are no JSON, such as `.csv`; one of them is given to `read` whole, as one
@@ -283,6 +289,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     recognised_by: str = ""
     fields: dict[str, str] = {}
     by_record: bool = False
+    decode: Callable[[bytes], Any] | None = None
     owns: Callable[[bytes], bool] | None = None
     endings: tuple[str, ...] = ()
 

@@ -10,6 +10,7 @@ import re
 from typing import Any, Final, TypeVar
 
 import msgspec
+import polars as pl
 
 from pipeline.errors import quote
 from pipeline.sources.json_scan import Walk, deeper_than, join_path
@@ -35,6 +36,12 @@ _LONG: Final = b"0" * 100
 _HUGE: Final = b"0e000"
 # With fewer than 100 digits before it, no exponent below 200 overflows.
 _EXPONENT: Final = re.compile(rb"\d[eE]\+?0*(?:[2-9]\d\d|[1-9]\d{3,})\d*(?:[\s,\]}]|$)")
+# The same for Polars, over many documents at once; a number ends where its value does.
+_EXPONENTS: Final = r"[0-9][eE]\+?0*(?:[2-9][0-9]{2}|[1-9][0-9]{3,})[0-9]*(?:[\s,\]}]|$)"
+_DIGITS_ALIKE: Final = bytes.maketrans(b"123456789", b"000000000")
+# Of every 14th byte, a run of 100 digits has seven.
+_SAMPLE: Final = 14
+_SAMPLED: Final = b"0" * 7
 _NUMBER: Final = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _MINUS: Final = ord("-")
 _DIGITS: Final = frozenset(b"0123456789")
@@ -158,6 +165,25 @@ def from_text(text: str, decoder: "msgspec.json.Decoder[T | str]", repairs: Repa
         expected=f"JSON inside up to {MAX_LEVELS} strings",
         found="one more string",
     )
+
+
+def is_plain(text: bytes) -> bool:
+    """Whether whole lines are valid UTF-8, without a number that may be out of range: where a decoder does not look.
+
+    Such numbers are told by their looks, in strings too: a False says that each line is to be looked at by itself.
+    """
+    if _SAMPLED in text[::_SAMPLE].translate(_DIGITS_ALIKE):
+        return False
+    try:
+        valid = pl.Series(values=[text], dtype=pl.Binary).cast(pl.String)
+    except pl.exceptions.ComputeError:
+        return False
+    return not valid.str.contains(_EXPONENTS).item()
+
+
+def is_shallow(data: bytes) -> bool:
+    """Whether a document is surely nested no deeper than is allowed."""
+    return data.count(b"[") + data.count(b"{") <= MAX_DEPTH
 
 
 def _decode(data: bytes, decoder: "msgspec.json.Decoder[T]") -> T:

@@ -1,6 +1,7 @@
 """Line files: a stream of bytes cut into JSON documents (contract section 2, Lines).
 
-Nearly every line is one whole document and passes on after a syntax check. Any other line that opens an object or a
+Nearly every line is one whole document and passes on after a syntax check, or after it was decoded where its format is
+known: that checks the syntax too. Any other line that opens an object or a
 list begins an attempt: lines are added until it closes, which reads pretty-printed and concatenated objects. An
 attempt that breaks costs its own lines up to the next that begins a record, and no more; what it may take is
 bounded in size, in depth and in how many records it may swallow on the way, so that work stays linear.
@@ -8,15 +9,15 @@ bounded in size, in depth and in how many records it may swallow on the way, so 
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
 import msgspec
 
 from pipeline.errors import excerpt
 from pipeline.sources.base import Document, Unreadable
 from pipeline.sources.json_scan import CLOSING, COLON, COMMA, OPENING, QUOTE, TOKEN
-from pipeline.sources.json_text import BOM, ENCODING_HEAD, MAX_DEPTH, encoding_of, wrong_encoding
+from pipeline.sources.json_text import BOM, ENCODING_HEAD, MAX_DEPTH, encoding_of, is_plain, wrong_encoding
 from pipeline.sources.wording import Refused
 
 LINE_LIMIT: Final = 256 << 20
@@ -43,7 +44,10 @@ _MAY_CLOSE: Final = (_COMMA_OR_END, _KEY_OR_END, _VALUE_OR_END)
 _OPENER: Final = {ord("}"): b"{", ord("]"): b"["}
 
 Line = tuple[int, bytes]
-Item = tuple[int, bytes | Refused]
+# With whether the line is known to be plain, as `is_plain` says.
+Item = tuple[int, bytes | Refused, bool]
+# To look at so many lines at once is cheaper than at each by itself.
+_MANY_LINES: Final = 32
 
 
 class Seen:
@@ -76,6 +80,7 @@ def documents(  # noqa: PLR0913 - where the bytes stand, and how they are read, 
     limit: int = LINE_LIMIT,
     inside: bool = False,
     seen: Seen | None = None,
+    decode: Callable[[bytes], Any] | None = None,
 ) -> Iterator[Document | Unreadable]:
     """Cut a line file into documents.
 
@@ -86,6 +91,7 @@ def documents(  # noqa: PLR0913 - where the bytes stand, and how they are read, 
         limit: the most bytes of one line or document.
         inside: whether it is a slice that begins within the file, where no byte-order mark stands.
         seen: filled in while reading, if wanted.
+        decode: see `Format.decode`.
 
     Yields:
         Documents in order, not yet judged beyond where they end; `Unreadable` for what is no document: lines that
@@ -93,7 +99,8 @@ def documents(  # noqa: PLR0913 - where the bytes stand, and how they are read, 
     """
     seen = seen or Seen()
     counted = seen.counting(chunks)
-    return _Cutter(_split(counted if inside else _without_mark(counted), limit, seen), file, root, limit, seen).cut()
+    items = _split(counted if inside else _without_mark(counted), limit, seen)
+    return _Cutter(items, file, root, limit, seen, decode).cut()
 
 
 def is_whole(text: bytes) -> bool:
@@ -212,8 +219,17 @@ class _Attempt:
 class _Cutter:
     """Cuts one file; lines of a broken attempt that may hold records are gone through again."""
 
-    def __init__(self, items: Iterator[Item], file: str, root: int, limit: int, seen: Seen) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - see `documents`
+        self,
+        items: Iterator[Item],
+        file: str,
+        root: int,
+        limit: int,
+        seen: Seen,
+        decode: Callable[[bytes], Any] | None,
+    ) -> None:
         self._items = items
+        self._decode = decode
         self._seen = seen
         self._file = file
         self._root = root
@@ -224,16 +240,28 @@ class _Cutter:
     def cut(self) -> Iterator[Document | Unreadable]:
         """All documents of the file."""
         while item := self._next():
-            number, line = item
+            number, line, plain = item
             if isinstance(line, Refused):
                 yield self._unreadable(number, line)
             elif not line or line.isspace() or self._is_skipped(line):
                 continue
+            elif (value := self._decoded(line)) is not None:
+                yield Document(line, self._file, number, self._root, value, plain)
             elif is_whole(line) or not _OPENS.match(line):
                 yield Document(line, self._file, number, self._root)
             else:
                 yield from self._assemble(number, line)
         self._seen.open |= self._broken is not None
+
+    def _decoded(self, line: bytes) -> Any:
+        """What a line holds, where its format can say so and it is a whole document; else None."""
+        if self._decode is None:
+            return None
+        try:
+            return self._decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            # What is wrong with it is told by those who look closer.
+            return None
 
     def _next(self) -> Item | None:
         return self._again.popleft() if self._again else next(self._items, None)
@@ -286,7 +314,7 @@ class _Cutter:
         if resume == len(rest) and rest:
             self._broken = attempt
             del attempt.lines[_CUT_OFF_LINES + 1 :]
-        self._again.extendleft(reversed(rest[resume:]))
+        self._again.extendleft((*line, False) for line in reversed(rest[resume:]))
         if resume == 0:
             return Document(attempt.first(), self._file, attempt.line, self._root)
         return self._unreadable(
@@ -317,15 +345,19 @@ def _split(chunks: Iterable[bytes], limit: int, seen: Seen) -> Iterator[Item]:
     try:
         for chunk in chunks:
             pieces = chunk.split(b"\n")
+            # The first line may have begun in the chunk before, and so is looked at by itself.
+            within = len(pieces) > _MANY_LINES and is_plain(chunk[len(pieces[0]) : len(chunk) - len(pieces[-1])])
+            plain = False
             for piece in pieces[:-1]:
                 size += len(piece)
                 if size > limit:
-                    yield number, _too_long(limit)
+                    yield number, _too_long(limit), False
                 else:
-                    yield number, b"".join([*parts, piece]) if parts else piece
+                    yield number, b"".join([*parts, piece]) if parts else piece, plain
                 number += 1
                 size = 0
                 parts = []
+                plain = within
             size += len(pieces[-1])
             if size > limit:
                 parts = []
@@ -333,12 +365,12 @@ def _split(chunks: Iterable[bytes], limit: int, seen: Seen) -> Iterator[Item]:
                 parts.append(pieces[-1])
     except Refused as refused:
         seen.broken_off = True
-        yield number, refused
+        yield number, refused, False
         return
     if size > limit:
-        yield number, _too_long(limit)
+        yield number, _too_long(limit), False
     elif parts:
-        yield number, b"".join(parts)
+        yield number, b"".join(parts), False
 
 
 def _without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:

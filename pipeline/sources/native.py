@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from pipeline.sources.base import Document, Format, ReadTrace, Trace, Unreadable
-from pipeline.sources.json_text import decode_document
+from pipeline.sources.json_text import decode_document, is_shallow
 from pipeline.sources.nested import take_out_of_strings
 from pipeline.sources.repair import Repairs
 from pipeline.sources.wording import Refused
@@ -53,7 +53,10 @@ def read(documents: Iterable[Document]) -> Iterator[ReadTrace | Unreadable]:
     for document in documents:
         repairs = Repairs()
         try:
-            trace = decode_document(document.data, _DECODER, repairs)
+            if type(document.value) is Trace and document.plain and is_shallow(document.data):
+                trace = document.value
+            else:
+                trace = decode_document(document.data, _DECODER, repairs)
             take_out_of_strings(trace, repairs)
         except Refused as refused:
             yield Unreadable(fault=refused.fault(document.file, document.line), root=document.root)
@@ -73,5 +76,6 @@ FORMAT = Format(
     recognises=recognises,
     read=read,
     by_record=True,
+    decode=_DECODER.decode,
     recognised_by=f"an object with one of {', '.join(OWN_KEYS)}",
 )

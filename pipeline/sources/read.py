@@ -159,7 +159,8 @@ def _documents(
 ) -> Iterator[Document | Unreadable]:
     pieces = streams.chunks(file, opener)
     if file.kind == "lines":
-        yield from line_documents(pieces, file.name, file.root, inside=file.start > 0, seen=seen)
+        decode = named.decode if named is not None else None
+        yield from line_documents(pieces, file.name, file.root, inside=file.start > 0, seen=seen, decode=decode)
         return
     try:
         data = streams.whole(pieces)
