@@ -6,6 +6,7 @@ failing rows only: most rows pass most checks, and writing sentences for them wo
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Final
 
 import msgspec
 import polars as pl
@@ -32,6 +33,9 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     rows: pl.DataFrame
     results: pl.DataFrame
     facts: Facts
+
+
+_NOTHING_SAID: Final = schemas.empty(schemas.Results).select("row", "expected", "observed", "message")
 
 
 @cache
@@ -74,51 +78,56 @@ def judge(
     checks = list(all_checks())
     judgements = [check.judge(facts) for check in checks]
     wide = _with_facts(rows, judgements)
-    outcomes = pl.collect_all(
-        [
-            frame.select("row", pl.lit(check.name).alias("check"), outcome=_outcome(judgement))
-            for check, judgement, frame in zip(checks, judgements, wide, strict=True)
-        ],
-        engine=schemas.ENGINE,
+    outcomes = (
+        wide.lazy()
+        .select(_outcome(judgement).alias(check.name) for check, judgement in zip(checks, judgements, strict=True))
+        .collect(engine=schemas.ENGINE)
     )
-    failing = [
-        redact_frame(
-            frame.join(outcome.lazy().filter(pl.col("outcome") == "fail"), on="row", maintain_order="left"),
-            redact,
-            keep=("check",),
-        ).select(
-            "row",
-            "check",
-            expected=judgement.expected,
-            observed=judgement.observed,
-            message=judgement.message,
-        )
-        for judgement, frame, outcome in zip(judgements, wide, outcomes, strict=True)
-        if (outcome["outcome"] == "fail").any()
-    ]
-    order = pl.Enum([check.name for check in checks])
-    results = pl.concat(outcomes)
-    details = (
-        pl.concat(pl.collect_all(failing, engine=schemas.ENGINE))
-        if failing
-        else schemas.empty(schemas.Results).drop("outcome")
-    )
+    names = pl.Series(values=[check.name for check in checks])
+    # Row by row, and within a row check by check.
     results = (
-        results.join(details, on=["row", "check"], how="left", maintain_order="left")
-        .sort("row", pl.col("check").cast(order))
-        .select(schemas.Results.column_names())
+        outcomes.lazy()
+        .select(row=rows["row"], outcome=pl.concat_list(pl.all()))
+        .explode("outcome")
+        .with_columns(check=pl.lit(names).gather(pl.int_range(pl.len(), dtype=pl.UInt32) % len(checks)))
+        .collect(engine=schemas.ENGINE)
     )
+    failed = [outcomes[check.name] == "fail" for check in checks]
+    failing = [
+        _sentences(judgement, wide.lazy().filter(fails), wide["row"].filter(fails), redact)
+        for judgement, fails in zip(judgements, failed, strict=True)
+        if fails.any()
+    ]
+    places = [fails.arg_true() * len(checks) + number for number, fails in enumerate(failed)]
+    said = pl.concat([_NOTHING_SAID, *pl.collect_all(failing, engine=schemas.ENGINE)])
+    results = results.with_columns(_scattered(said.drop("row"), pl.concat(places), results.height))
     return Judged(rows=rows, results=schemas.checked(schemas.Results, results), facts=facts)
 
 
-def _with_facts(rows: pl.DataFrame, judgements: list[Judgement]) -> list[pl.LazyFrame]:
-    """The rows for each check, with its own facts beside them."""
-    own = iter(pl.collect_all([one.facts for one in judgements if one.facts is not None], engine=schemas.ENGINE))
+def _with_facts(rows: pl.DataFrame, judgements: list[Judgement]) -> pl.DataFrame:
+    """The rows with the facts of all checks beside them."""
+    wide = rows.lazy()
+    for facts in pl.collect_all([one.facts for one in judgements if one.facts is not None], engine=schemas.ENGINE):
+        clash = set(facts.columns).intersection(wide.collect_schema().names()) - {"row"}
+        assert not clash, f"two checks name a fact {clash}"  # noqa: S101 - a defect of a check
+        wide = wide.join(facts.lazy(), on="row", how="left", maintain_order="left")
+    return wide.collect(engine=schemas.ENGINE)
+
+
+def _sentences(judgement: Judgement, failing: pl.LazyFrame, rows: pl.Series, redact: Sequence[str]) -> pl.LazyFrame:
+    """What is said of the rows that fail a check, in their order."""
+    if judgement.details is not None:
+        failing = failing.join(judgement.details(rows), on="row", how="left", maintain_order="left")
+    return redact_frame(failing, redact).select(
+        "row", expected=judgement.expected, observed=judgement.observed, message=judgement.message
+    )
+
+
+def _scattered(said: pl.DataFrame, places: pl.Series, height: int) -> list[pl.Series]:
+    """Columns of that height, with what is said at its places and null elsewhere."""
     return [
-        rows.lazy()
-        if judgement.facts is None
-        else rows.lazy().join(next(own).lazy(), on="row", how="left", maintain_order="left")
-        for judgement in judgements
+        pl.Series(column.name, [None], dtype=pl.String).new_from_index(0, height).scatter(places, column)
+        for column in said
     ]
 
 

@@ -153,19 +153,16 @@ def degraded_output(facts: Facts) -> Judgement:
         facts.keywords("degraded-required", "degraded_text"),
         facts.keywords("degraded-forbidden", "degraded_forbidden"),
     )
-    leaked = facts.leaked_sentences(
-        facts.rows.filter(pl.col("verdict") == "REJECT").select("row", text="executor_answer").drop_nulls("text"),
-    )
     found = (
         facts.rows.select("row")
         .join(required, on="row", how="left")
         .join(forbidden, on="row", how="left")
-        .join(leaked, on="row", how="left")
+        .join(facts.leaked_sentences("answer"), on="row", how="left")
     )
     # Without an entry in requiredAnyOf there is nothing that must be said, hence null counts as met.
     said = (pl.col("degraded_text_found").list.len() > 0).fill_null(value=True)
     must_not = pl.col("degraded_forbidden_found").list.len().fill_null(0)
-    leaks = pl.col("leaks").list.len().fill_null(0)
+    leaks = pl.col("answer_leaks").list.len().fill_null(0)
     reasons = pl.concat_list(
         pl.when(~said).then(
             pl.format("it says none of: {}", listed(pl.col("degraded_text_missing"), " / ")),
@@ -177,7 +174,7 @@ def degraded_output(facts: Facts) -> Judgement:
             ),
         ),
         pl.when(leaks > 0).then(
-            pl.format("it repeats the unverified answer: {}", listed(pl.col("leaks"), " / ")),
+            pl.format("it repeats the unverified answer: {}", listed(pl.col("answer_leaks"), " / ")),
         ),
     ).list.drop_nulls()
     return Judgement(

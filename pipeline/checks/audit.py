@@ -2,9 +2,8 @@
 
 import polars as pl
 
-from pipeline.checks.base import Facts, Judgement, check, counted, joined, listed, shown
-
-UNSUPPORTED = ("unsupported", "contradicted")
+from pipeline.checks.base import UNSUPPORTED, Facts, Judgement, check, counted, joined, listed, shown
+from pipeline.schemas import ENGINE
 
 
 @check("audit-fields-present", serves="R25")
@@ -154,18 +153,30 @@ def claim_bindings(facts: Facts) -> Judgement:
     Passes: `{"claim_id": "c1", "evidence_bindings": [{"toolName": "searchLogs"}]}` and a call of `searchLogs`
     Fails: the same claim, calls of `queryMysqlStatus` only
     """
-    tools = facts.calls.drop_nulls("tool").group_by("row").agg(called_tools=pl.col("tool").unique())
+    claims = facts.executor_claims.collect(engine=ENGINE).lazy()
+    missing = (
+        claims.select("row", "position", tool="tools")
+        .explode("tool", empty_as_null=False)
+        .drop_nulls("tool")
+        .join(facts.tools, on=["row", "tool"], how="anti")
+        .group_by("row", "position")
+        .agg(uncalled=pl.col("tool").unique().sort())
+    )
     claim = pl.coalesce(pl.format("claim {}", shown(pl.col("claim_id"))), _place("claims"))
     bound, uncalled = pl.col("tools"), pl.col("uncalled")
-    bindings = facts.executor_claims.join(tools, on="row", how="left").select(
-        "row",
-        "position",
-        "claim_id",
-        unbound=bound.list.len() == 0,
-        nameless=bound.list.eval(pl.element().is_null()).list.any(),
-        uncalled=bound.list.set_difference(pl.col("called_tools").fill_null([])).list.drop_nulls().list.sort(),
+    bindings = (
+        claims.join(missing, on=["row", "position"], how="left")
+        .select(
+            "row",
+            "position",
+            "claim_id",
+            unbound=bound.list.len() == 0,
+            nameless=bound.list.eval(pl.element().is_null()).list.any(),
+            uncalled=uncalled,
+        )
+        .filter(pl.any_horizontal(pl.col("claim_id").is_null(), "unbound", "nameless", uncalled.is_not_null()))
     )
-    claims = facts.redacted(bindings).select(
+    unbound = facts.redacted(bindings).select(
         "row",
         "position",
         part=pl.lit(1),
@@ -173,15 +184,12 @@ def claim_bindings(facts: Facts) -> Judgement:
             pl.when(pl.col("claim_id").is_null()).then(pl.format("{} has no claim_id", _place("claims"))),
             pl.when("unbound").then(pl.format("{} binds no evidence", claim)),
             pl.when("nameless").then(pl.format("{} has a binding without a tool name", claim)),
-            pl.when(uncalled.list.len() > 0).then(
+            pl.when(uncalled.is_not_null()).then(
                 pl.format("{} binds what was never called: {}", claim, listed(uncalled)),
             ),
         ).list.drop_nulls(),
     )
-    known = facts.executor_claims.drop_nulls("claim_id").group_by("row").agg(known_claims=pl.col("claim_id").unique())
-    strays = facts.claim_checks.join(known, on="row", how="left").filter(
-        ~pl.col("claim_id").is_in(pl.col("known_claims")).fill_null(value=False),
-    )
+    strays = facts.claim_checks.join(claims, on=["row", "claim_id"], how="anti")
     checks = facts.redacted(strays).select(
         "row",
         "position",
@@ -195,7 +203,7 @@ def claim_bindings(facts: Facts) -> Judgement:
         ),
     )
     faults = (
-        pl.concat([claims, checks])
+        pl.concat([unbound, checks])
         .sort("row", "part", "position")
         .explode("fault", empty_as_null=False)
         .group_by("row", maintain_order=True)
@@ -276,30 +284,29 @@ def unsupported_claim_text(facts: Facts) -> Judgement:
     Passes: claim c2 is `contradicted`, the answer does not repeat it
     Fails: claim c2 is `contradicted`, and its sentence stands in the answer
     """
-    bad = facts.claim_checks.filter(pl.col("verification").is_in(UNSUPPORTED)).select("row", "position", "claim_id")
-    # A claim id given twice is both claims; one of them without a text is one that cannot be ruled out.
-    texts = facts.executor_claims.select("row", "claim_id", "text")
-    found = bad.join(texts, on=["row", "claim_id"], how="left")
+    # One without a text is one that cannot be ruled out.
     unknown = (
-        facts.redacted(found.filter(pl.col("text").is_null()))
+        facts.redacted(facts.unsupported_claims.filter(pl.col("text").is_null()))
         .sort("row", "position")
         .select("row", claim=pl.coalesce(shown(pl.col("claim_id")), _place("claim_checks")))
         .group_by("row", maintain_order=True)
         .agg(unknown_texts=pl.col("claim").unique(maintain_order=True))
     )
-    leaks = facts.leaked_sentences(found.drop_nulls("text").sort("row", "position", "text").select("row", "text"))
+    leaks = pl.col("claim_leaks")
     reasons = pl.concat_list(
         pl.when(~pl.col("claim_checks_present")).then(pl.lit("claim_checks is absent")),
         pl.format("executorOutput.claims has no text for {}", listed(pl.col("unknown_texts"))),
-        pl.format("it repeats: {}", listed(pl.col("leaks"), " / ")),
+        pl.format("it repeats: {}", listed(leaks, " / ")),
     ).list.drop_nulls()
     return Judgement(
         asked=pl.col("no_unsupported_text_asked"),
-        holds=pl.col("claim_checks_present") & pl.col("unknown_texts").is_null() & pl.col("leaks").is_null(),
+        holds=pl.col("claim_checks_present") & pl.col("unknown_texts").is_null() & leaks.is_null(),
         expected=pl.lit("no text of an unsupported or contradicted claim in the answer"),
         observed=joined(reasons),
         message=pl.format("the answer is not clear of unsupported claims: {}", joined(reasons)),
-        facts=facts.rows.select("row").join(unknown, on="row", how="left").join(leaks, on="row", how="left"),
+        facts=facts.rows.select("row")
+        .join(unknown, on="row", how="left")
+        .join(facts.leaked_sentences("claim"), on="row", how="left"),
     )
 
 

@@ -24,6 +24,7 @@ SHOWN_CHARACTERS: Final = 120
 SHOWN_ENTRIES: Final = 20
 LEFT_OUT: Final = "(text left out)"
 
+UNSUPPORTED: Final = ("unsupported", "contradicted")
 NAMELESS: Final = "a call without a name"
 
 
@@ -38,8 +39,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         expected: text, what the case asks for; evaluated for failing rows only.
         observed: text, what the trace shows; evaluated for failing rows only.
         message: text, one sentence that a person can act on; evaluated for failing rows only.
-        facts: further columns, at most one line per `row`; joined to the rows for this check's expressions alone.
+        facts: further columns, at most one line per `row`, of names that no other check uses; joined to the rows.
             Texts in them that a sentence cuts are whole or `Facts.redacted`.
+        details: given the numbers of the failing rows, columns for the sentences alone, as `facts`: most rows fail
+            nothing.
     """
 
     asked: pl.Expr
@@ -48,6 +51,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     observed: pl.Expr
     message: pl.Expr
     facts: pl.LazyFrame | None = None
+    details: Callable[[pl.Series], pl.LazyFrame] | None = None
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,8 +154,15 @@ class Facts:
 
     @cached_property
     def calls(self) -> pl.LazyFrame:
-        """The tool calls of every row: `row` and the columns of `schemas.ToolInvocations`."""
-        return self.child(self._traces.tool_invocations)
+        """The tool calls of every row: `row`, `position`, `tool`, `arguments`, `arguments_parsed`, `failed`."""
+        columns = ("trace", "position", "tool", "arguments", "arguments_parsed", "failed")
+        return self.child(self._traces.tool_invocations.select(columns)).collect(engine=ENGINE).lazy()
+
+    @cached_property
+    def tools(self) -> pl.LazyFrame:
+        """The tools that were called: `row`, `tool` (null for calls without a name), `times`, `failures`."""
+        tools = self.calls.group_by("row", "tool").agg(times=pl.len(), failures=pl.col("failed").sum())
+        return tools.collect(engine=ENGINE).lazy()
 
     @cached_property
     def claim_checks(self) -> pl.LazyFrame:
@@ -168,13 +179,14 @@ class Facts:
         """The `toolArguments` of every row's case: `row` and the columns of `schemas.ArgumentEntries`."""
         return self.entries(self._suite.arguments)
 
-    @cached_property
-    def called(self) -> pl.LazyFrame:
-        """What was called, in words: `row`, `called`: a list such as `searchLogs (2, 1 failed)`; none without calls."""
-        tools = (
-            self.calls.group_by("row", "tool")
-            .agg(pl.len().alias("times"), failed=pl.col("failed").sum())
-            .sort("row", -pl.col("times").cast(pl.Int64), "tool", nulls_last=True)
+    def called(self, rows: pl.Series) -> pl.LazyFrame:
+        """What was called, in words: `row`, `called`: a list such as `searchLogs (2, 1 failed)`; none without calls.
+
+        Args:
+            rows: of which rows.
+        """
+        tools = self.tools.filter(pl.col("row").is_in(rows.implode())).sort(
+            "row", -pl.col("times").cast(pl.Int64), "tool", nulls_last=True
         )
         return (
             self.redacted(tools)
@@ -183,7 +195,7 @@ class Facts:
                     "{} ({}{})",
                     shown(pl.col("tool")).fill_null(NAMELESS),
                     "times",
-                    pl.when(pl.col("failed") > 0).then(pl.format(", {} failed", "failed")).otherwise(pl.lit("")),
+                    pl.when(pl.col("failures") > 0).then(pl.format(", {} failed", "failures")).otherwise(pl.lit("")),
                 ),
             )
             .group_by("row", maintain_order=True)
@@ -200,11 +212,11 @@ class Facts:
         )
 
     @cached_property
-    def evidence(self) -> pl.LazyFrame:
+    def evidence(self) -> pl.DataFrame:
         """The required evidence of every row, entry by entry: `row`, `entry`, `label`, `covered`."""
         used = pl.concat(
             [
-                self.calls.select("row", "tool", succeeded=~pl.col("failed")),
+                self.tools.select("row", "tool", succeeded=pl.col("failures") < pl.col("times")),
                 self.mentions.with_columns(succeeded=pl.lit(False)),  # noqa: FBT003 - a column's value
             ],
         )
@@ -220,6 +232,7 @@ class Facts:
             .group_by("row", "entry", "label")
             .agg(pl.col("covered").any())
             .sort("row", "entry")
+            .collect(engine=ENGINE)
         )
 
     @cached_property
@@ -247,26 +260,50 @@ class Facts:
             label.filter(~found).alias(f"{prefix}_missing"),
         )
 
-    def leaked_sentences(self, source: pl.LazyFrame) -> pl.LazyFrame:
+    @cached_property
+    def rejected_answers(self) -> pl.LazyFrame:
+        """The Executor's answers that a verdict REJECT keeps from the user: `row`, `text`."""
+        rejected = self.rows.filter(pl.col("verdict") == "REJECT")
+        return rejected.select("row", text="executor_answer").drop_nulls("text")
+
+    @cached_property
+    def unsupported_claims(self) -> pl.LazyFrame:
+        """The claim checks that found a claim unsupported or contradicted: `row`, `position`, `claim_id`, `text`.
+
+        A claim id given twice is both claims, a line for each; the text is null where it is not known.
+        """
+        bad = self.claim_checks.filter(pl.col("verification").is_in(UNSUPPORTED)).select("row", "position", "claim_id")
+        texts = self.executor_claims.select("row", "claim_id", "text")
+        return bad.join(texts, on=["row", "claim_id"], how="left").collect(engine=ENGINE).lazy()
+
+    def leaked_sentences(self, source: str) -> pl.LazyFrame:
         """The sentences of texts that must not reach the user but stand in the answer (contract section 3).
 
         Args:
-            source: `row` and `text`: original texts, any number per row.
+            source: `answer`: the rejected answers; `claim`: the texts of unsupported claims.
 
         Returns:
-            `row`, `leaks` (list of original sentences in order); rows without a leak are absent.
+            `row`, `<source>_leaks` (list of original sentences in order); rows without a leak are absent.
         """
-        asked = source.join(
-            self.rows.select("row", "question_text", "degraded_required"),
-            on="row",
-            maintain_order="left",
-        ).collect(engine=ENGINE)
+        leaks = self._leaked.lazy().filter(pl.col("source") == source)
+        return leaks.select("row", pl.col("leaks").alias(f"{source}_leaks"))
+
+    @cached_property
+    def _leaked(self) -> pl.DataFrame:
+        """The leaks of both sources, found in one go: `row`, `source`, `leaks`."""
+        claims = self.unsupported_claims.drop_nulls("text").sort("row", "position", "text")
+        texts = [
+            self.rejected_answers.with_columns(source=pl.lit("answer")),
+            claims.select("row", "text", source=pl.lit("claim")),
+        ]
+        asked = (
+            pl.concat(texts)
+            .join(self.rows.select("row", "question_text", "degraded_required"), on="row", maintain_order="left")
+            .collect(engine=ENGINE)
+        )
+        key = ["row", "source"]
         sentences = text.counting_sentences(
-            asked,
-            key="row",
-            text="text",
-            question="question_text",
-            excused="degraded_required",
+            asked, key=key, text="text", question="question_text", excused="degraded_required"
         )
         pairs = (
             sentences.lazy()
@@ -276,14 +313,15 @@ class Facts:
         )
         found = text.search(pairs, text="answer_text", literal="sentence_text", pattern="pattern")
         # A secret may go over the end of a sentence: only beside the whole text can it be recognised.
-        whole = source.group_by("row").agg(whole=pl.col("text").str.join("\n"))
+        whole = asked.lazy().group_by(key).agg(whole=pl.col("text").str.join("\n"))
         return (
             pairs.filter(found)
             .lazy()
-            .join(whole, on="row", maintain_order="left")
+            .join(whole, on=key, maintain_order="left")
             .with_columns(sentence=redacted_part(pl.col("sentence"), pl.col("whole"), self._redact))
-            .group_by("row", maintain_order=True)
+            .group_by(key, maintain_order=True)
             .agg(leaks=self.free_text(pl.col("sentence")).unique(maintain_order=True))
+            .collect(engine=ENGINE)
         )
 
 

@@ -20,8 +20,12 @@ def evidence_coverage(facts: Facts) -> Judgement:
     Passes: required `[searchLogs]`, a call with `"toolName": "searchLogs"`
     Fails: required `[searchLogs]`, calls of `redisInfo` only
     """
-    evidence = facts.evidence.group_by("row", maintain_order=True).agg(
-        evidence_missing=pl.col("label").filter(~pl.col("covered")),
+    evidence = (
+        facts.evidence.lazy()
+        .group_by("row", maintain_order=True)
+        .agg(
+            evidence_missing=pl.col("label").filter(~pl.col("covered")),
+        )
     )
     missing = pl.col("evidence_missing")
     observed = (
@@ -48,7 +52,8 @@ def evidence_coverage(facts: Facts) -> Judgement:
             verb,
             observed,
         ),
-        facts=evidence.join(facts.called, on="row", how="left"),
+        facts=evidence,
+        details=facts.called,
     )
 
 
@@ -65,7 +70,7 @@ def forbidden_tools(facts: Facts) -> Judgement:
     Passes: forbidden `[restartService]`, calls of `searchLogs` only
     Fails: forbidden `[restartService]`, a call of `restartService`
     """
-    used = pl.concat([facts.calls.select("row", "tool"), facts.mentions.select("row", "tool")]).drop_nulls("tool")
+    used = pl.concat([facts.tools.select("row", "tool"), facts.mentions.select("row", "tool")]).drop_nulls("tool")
     found = (
         used.join(facts.rows.select("row", "forbidden_tools"), on="row")
         .filter(pl.col("tool").is_in(pl.col("forbidden_tools")))

@@ -23,8 +23,10 @@ def tool_order(facts: Facts) -> Judgement:
     """
     name = pl.col("tool").fill_null("")
     clean = name.str.replace_all(f"[{CALL_START}{CALL_END}]", "\ufffd")
+    asked = pl.col("tool_order").list.len() > 0
     calls = (
-        facts.calls.sort("row", "position")
+        facts.calls.join(facts.rows.filter(asked).select("row"), on="row", how="semi")
+        .sort("row", "position")
         .group_by("row", maintain_order=True)
         .agg(
             order=pl.concat_str(pl.lit(CALL_START), clean, pl.lit(CALL_END)).str.join(""),
@@ -38,7 +40,7 @@ def tool_order(facts: Facts) -> Judgement:
     )
     wanted = listed(pl.col("tool_order"), " > ")
     return Judgement(
-        asked=pl.col("tool_order").list.len() > 0,
+        asked=asked,
         holds=pl.col("order").str.contains(pl.col("tool_order_pattern")),
         expected=wanted,
         observed=observed,
@@ -79,15 +81,31 @@ def tool_arguments(facts: Facts) -> Judgement:
             .otherwise(pl.col("contained"))
             .fill_null(value=False),
         )
-        .group_by("row", "entry", "tool", "mode", "arguments")
-        .agg(
-            pl.col("met").any(),
-            times=pl.col("position").count(),
-            seen=facts.free_text(pl.col("call_arguments")).drop_nulls().unique().sort(),
-        )
-        .sort("row", "entry")
+        .group_by("row", "entry")
+        .agg(pl.col("met").any())
     )
-    unmet = ~pl.col("met")
+    per_row = met.group_by("row").agg(arguments_asked=pl.len(), arguments_met=pl.col("met").sum())
+
+    def unmet(rows: pl.Series) -> pl.LazyFrame:
+        entries = (
+            pairs.lazy()
+            .join(met.filter(~pl.col("met"), pl.col("row").is_in(rows.implode())), on=["row", "entry"], how="semi")
+            .group_by("row", "entry", "tool", "mode", "arguments")
+            .agg(
+                times=pl.col("position").count(),
+                seen=facts.free_text(pl.col("call_arguments")).drop_nulls().unique().sort(),
+            )
+            .sort("row", "entry")
+        )
+        return (
+            facts.redacted(entries)
+            .group_by("row", maintain_order=True)
+            .agg(
+                arguments_unmet=pl.format("{} with {} {}", tool, mode, shown(pl.col("arguments"))),
+                arguments_seen=seen.unique(maintain_order=True),
+            )
+        )
+
     tool = shown(pl.col("tool"))
     mode = pl.when(pl.col("mode") == "exact").then(pl.lit("exactly")).otherwise(pl.lit("at least"))
     seen = (
@@ -104,17 +122,13 @@ def tool_arguments(facts: Facts) -> Judgement:
         .otherwise(joined(pl.col("arguments_seen")))
     )
     return Judgement(
-        asked=pl.col("arguments_unmet").is_not_null(),
-        holds=pl.col("arguments_unmet").list.len() == 0,
+        asked=pl.col("arguments_asked").is_not_null(),
+        holds=pl.col("arguments_met") == pl.col("arguments_asked"),
         expected=expected,
         observed=observed,
         message=pl.format("there is no call of {}; {}", expected, observed),
-        facts=facts.redacted(met)
-        .group_by("row", maintain_order=True)
-        .agg(
-            arguments_unmet=pl.format("{} with {} {}", tool, mode, shown(pl.col("arguments"))).filter(unmet),
-            arguments_seen=seen.filter(unmet).unique(maintain_order=True),
-        ),
+        facts=per_row,
+        details=unmet,
     )
 
 

@@ -33,9 +33,13 @@ def snapshot_rows(
         redact: regexes whose matches must go before a text is cut.
         with_text: False leaves the free text out.
     """
-    evidence = judged.facts.evidence.group_by("row", maintain_order=True).agg(
-        evidence_covered=pl.col("label").filter(pl.col("covered")),
-        evidence_missing=pl.col("label").filter(~pl.col("covered")),
+    evidence = (
+        judged.facts.evidence.lazy()
+        .group_by("row", maintain_order=True)
+        .agg(
+            evidence_covered=pl.col("label").filter(pl.col("covered")),
+            evidence_missing=pl.col("label").filter(~pl.col("covered")),
+        )
     )
     nested = [
         *_outcomes(judged.results.lazy()),
