@@ -25,6 +25,13 @@ _LONGEST_IN_REGEX: Final = 256
 # punctuation (U+FE30-FE4F). Half- and full-width forms do not outlive NFKC.
 _CJK: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\x{3000}-\x{30FF}\x{FE30}-\x{FE4F}"
 
+# What is not among the characters that most text is made of: ASCII, Latin letters, dashes and quotation marks, CJK
+# punctuation, kana, Han, Hangul syllables, full-width ASCII.
+_UNUSUAL: Final = (
+    r"[^\x00-\x7F\x{C0}-\x{12F}\x{131}-\x{17F}\x{2010}-\x{2016}\x{2018}-\x{2027}"
+    r"\x{3000}-\x{3029}\x{3030}-\x{3096}\x{30A0}-\x{30FF}\x{3400}-\x{9FFF}\x{AC00}-\x{D7A3}\x{FF01}-\x{FF5E}]"
+)
+
 # Rust's engine has no look-around: what may stand beside an edge is written as alternatives, and consumed.
 _NUMBER_STARTS: Final = r"(?:^|[^0-9.]|(?:^|[^0-9])\.)"
 _NUMBER_ENDS: Final = r"(?:$|[^0-9.]|\.(?:$|[^0-9]))"
@@ -49,17 +56,30 @@ def normalise(text: pl.Expr) -> pl.Expr:
     >>> frame.select(normalise(pl.col("text"))).to_series().to_list()
     ['connection pool', '连接池已耗尽', '503 error', None]
     """
-    # Nulls cost nothing, so each half of the work is done on the texts that need it alone: NFKC, the dear part,
-    # changes no ASCII, and ASCII has neither invisible nor CJK characters.
+    # Nulls cost nothing, so each way is gone with the texts that need it alone: NFKC is the dear part.
     is_ascii = text.str.len_bytes() == text.str.len_chars()
-    narrow = pl.when(is_ascii).then(text).str.to_lowercase()
-    composed = pl.when(~is_ascii).then(text).str.normalize("NFKC")
-    folded = (
-        composed.str.to_lowercase().str.replace_all("ß", "ss", literal=True).str.replace_all("ς", "σ", literal=True)
+    is_usual = ~text.str.contains(_UNUSUAL)
+    return pl.coalesce(
+        _one_space(_without_markdown(pl.when(is_ascii).then(text).str.to_lowercase())),
+        _normalised_usual(pl.when(~is_ascii & is_usual).then(text)),
+        _normalised_any(pl.when(~is_usual).then(text)),
     )
-    visible = folded.str.replace_all(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]", "")
-    wide = _without_markdown(visible).str.normalize("NFKC")
-    return pl.coalesce(_one_space(_without_markdown(narrow)), _no_cjk_spacing(_one_space(wide)))
+
+
+def _folded(text: pl.Expr) -> pl.Expr:
+    lower = text.str.normalize("NFKC").str.to_lowercase()
+    return lower.str.replace_all("ß", "ss", literal=True).str.replace_all("ς", "σ", literal=True)
+
+
+def _normalised_usual(text: pl.Expr) -> pl.Expr:
+    # None of these characters is invisible, and none joins or changes places with what comes to stand beside it.
+    spaced = _one_space(_without_markdown(_folded(text)))
+    return spaced.str.replace_all(f" ([{_CJK}])", "${1}").str.replace_all(f"([{_CJK}]) ", "${1}")
+
+
+def _normalised_any(text: pl.Expr) -> pl.Expr:
+    visible = _folded(text).str.replace_all(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]", "")
+    return _no_cjk_spacing(_one_space(_without_markdown(visible).str.normalize("NFKC")))
 
 
 def _without_markdown(text: pl.Expr) -> pl.Expr:

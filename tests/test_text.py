@@ -2,6 +2,7 @@
 
 import random
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterator
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pipeline.text import _UNUSUAL as UNUSUAL
 from pipeline.text import (
     MIN_SENTENCE_WIDTH,
     MIN_WHOLE_TEXT_WIDTH,
@@ -24,6 +26,7 @@ from pipeline.text import (
     width,
     word_pattern,
 )
+from pipeline.text import _normalised_any as normalised_any
 
 # How long an example takes depends on the machine; what it gives does not.
 untimed = settings(deadline=None)
@@ -162,6 +165,51 @@ def normalised_slowly(text: str) -> str:
 @untimed
 def test_normalise_is_the_steps_of_the_contract_in_their_order(texts: list[str]) -> None:
     assert normalise_texts(texts) == [normalised_slowly(text) for text in texts]
+
+
+USUAL = [
+    character
+    for first, last in [
+        (0x00, 0x7F), (0xC0, 0x12F), (0x131, 0x17F), (0x2010, 0x2016), (0x2018, 0x2027), (0x3000, 0x3029),
+        (0x3030, 0x3096), (0x30A0, 0x30FF), (0x3400, 0x9FFF), (0xAC00, 0xD7A3), (0xFF01, 0xFF5E),
+    ]
+    for character in map(chr, range(first, last + 1))
+]  # fmt: skip
+
+
+def test_the_usual_characters_are_the_declared_ones() -> None:
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
+    frame = pl.DataFrame({"character": characters})
+    assert frame.filter(~pl.col("character").str.contains(UNUSUAL))["character"].to_list() == USUAL
+
+
+def test_no_usual_character_joins_or_changes_places_with_another() -> None:
+    frame = pl.DataFrame({"character": USUAL}).with_columns(
+        folded=pl.col("character").str.normalize("NFKC").str.to_lowercase()
+    )
+    # What can join the character before it is what some character is taken apart into, after the first.
+    every = pl.DataFrame({"character": [chr(code) for code in range(sys.maxunicode + 1) if code >> 11 != 0x1B]})
+    seconds = every.select(pl.col("character").str.normalize("NFD").str.slice(1).str.split("")).explode("character")
+    joining = set(seconds["character"]) - {""}
+    for folded in frame["folded"]:
+        assert joining.isdisjoint(folded)
+        assert not any(map(unicodedata.combining, folded))
+        assert unicodedata.normalize("NFKC", folded) == folded
+        assert not any(unicodedata.category(one) == "Cf" for one in folded)
+
+
+def test_each_usual_character_is_normalised_like_any() -> None:
+    frame = pl.DataFrame({"text": [f"a{character} b" for character in USUAL]})
+    found = frame.select(fast=normalise(pl.col("text")), plain=normalised_any(pl.col("text")))
+    assert found.filter(pl.col("fast") != pl.col("plain")).is_empty()
+
+
+@given(st.lists(st.text(st.sampled_from(USUAL) | st.sampled_from("a1中か서，。 \\*~`\n"), max_size=24), max_size=20))
+@untimed
+def test_usual_texts_are_normalised_like_any(texts: list[str]) -> None:
+    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+    found = frame.select(fast=normalise(pl.col("text")), plain=normalised_any(pl.col("text")))
+    assert found["fast"].to_list() == found["plain"].to_list()
 
 
 # --- what a writer may do to a text without changing it -----------------------------------------------------
