@@ -46,7 +46,8 @@ what it writes.
 _PEERS: Final = """## Against other tools
 
 The checks are those that the peer has too, named in brackets; the rest of ours is off. Where the peer compares two
-runs, it reads the traces of both with their outcomes, and we read two snapshots.
+runs, it reads the traces of both with their outcomes, and we read two snapshots. The ratio without starts is that of
+what further traces cost each side, from the next smaller size to this one.
 """
 
 _LIMITS: Final = """## Against the machine's limit
@@ -83,7 +84,7 @@ def render(records: Sequence[Record]) -> str:
     sections = [
         _HEAD,
         _run_facts(last),
-        _section(_PEERS, last, "peers", _against("tool", "traces")),
+        _section(_PEERS, last, "peers", _against("tool", "traces", starts=True)),
         _section(_LIMITS, last, "limits", _against("limit", "traces or rows")),
         _section(_START, last, "start", _against("measured", "")),
         _section(_GROWTH, last, "growth", _growth_table(last)),
@@ -129,12 +130,30 @@ def _section(text: str, record: Record, group: Group, table: Callable[[list[Outc
     return f"{text}\n{table(outcomes)}\n" if outcomes else ""
 
 
-def _against(subject: str, unit: str) -> Callable[[list[Outcome]], str]:
+def without_starts(outcome: Outcome, outcomes: Iterable[Outcome]) -> float | None:
+    """The ratio of what further traces cost both sides, against the next smaller size; None where there is none."""
+    smaller = [one for one in outcomes if one.title == outcome.title and one.size < outcome.size]
+    before = max(smaller, key=lambda one: one.size, default=None)
+    if before is None or before.theirs is None or outcome.theirs is None:
+        return None
+    ours, theirs = outcome.ours.wall_s - before.ours.wall_s, outcome.theirs.wall_s - before.theirs.wall_s
+    return ours / theirs if ours > 0 and theirs > 0 else None
+
+
+def _against(subject: str, unit: str, *, starts: bool = False) -> Callable[[list[Outcome]], str]:
     """A table of both sides, with the columns that these measurements need."""
 
     def table(outcomes: list[Outcome]) -> str:
         targets = any(outcome.target is not None for outcome in outcomes)
-        head = [subject, *([unit] if unit else []), "ours s", "theirs s", "**ratio**", *(["target"] if targets else [])]
+        head = [
+            subject,
+            *([unit] if unit else []),
+            "ours s",
+            "theirs s",
+            "**ratio**",
+            *(["without starts"] if starts else []),
+            *(["target"] if targets else []),
+        ]
         rows = [
             [
                 outcome.title,
@@ -142,6 +161,7 @@ def _against(subject: str, unit: str) -> Callable[[list[Outcome]], str]:
                 _seconds(outcome.ours.wall_s),
                 _seconds(outcome.theirs.wall_s) if outcome.theirs else "",
                 "" if outcome.ratio is None else f"**{_ratio(outcome.ratio)}**",
+                *([_or_nothing(without_starts(outcome, outcomes))] if starts else []),
                 *([_target(outcome)] if targets else []),
                 _megabytes(outcome.ours.memory_mb),
                 _megabytes(outcome.theirs.memory_mb) if outcome.theirs else "",
@@ -152,6 +172,10 @@ def _against(subject: str, unit: str) -> Callable[[list[Outcome]], str]:
         return _markdown([*head, "ours MB", "theirs MB", "ratio of memory"], rows, texts=1)
 
     return table
+
+
+def _or_nothing(ratio: float | None) -> str:
+    return "" if ratio is None else _ratio(ratio)
 
 
 def _growth_table(record: Record) -> Callable[[list[Outcome]], str]:

@@ -26,10 +26,10 @@ PEERS: Final = (
     agent_run_diff,
 )
 
-# Some peers take minutes for more; those that compare two runs are quicker, and their target is about more.
+# The others would take minutes, or write more files than tell anything.
 PEERS_UP_TO: Final = 10_000
-DIFF_PEERS: Final = (kalibra, agent_run_diff)
-DIFF_PEERS_UP_TO: Final = 100_000
+LASTING_PEERS: Final = (pydantic_evals, kalibra, agent_run_diff)
+LASTING_PEERS_UP_TO: Final = 100_000
 # A snapshot for the diff has so many rows for every trace of a size, up to the size that the target is about.
 ROWS_PER_TRACE: Final = 100
 ROWS_UP_TO: Final = 1_000_000
@@ -97,7 +97,7 @@ def plan(sizes: Sequence[int]) -> Iterator[Planned]:
 
 def _peers(size: int) -> Iterable[Planned]:
     for peer in PEERS:
-        if size > (DIFF_PEERS_UP_TO if peer in DIFF_PEERS else PEERS_UP_TO):
+        if size > (LASTING_PEERS_UP_TO if peer in LASTING_PEERS else PEERS_UP_TO):
             continue
         title = f"{peer.PACKAGE} ({peer.CHECKS})"
         yield Planned(group="peers", name=peer.PACKAGE, title=title, size=size, prepare=peer.comparison)

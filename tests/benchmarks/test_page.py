@@ -14,6 +14,7 @@ FULL = record(
     outcome("start/suite", (0.6, 120.0), (0.2, 50.0), title="the shipped suite", target=3.0),
     outcome("limits/duckdb/10k", (2.0, 300.0), (1.0, 100.0), title="run against a read", size=10_000),
     outcome("limits/join/1M", (13.0, 900.0), (5.0, 800.0), title="diff against a join", size=1_000_000, target=2.0),
+    outcome("peers/pydantic-evals/1k", (0.6, 150.0), (1.5, 100.0), title="pydantic-evals (tools)", size=1_000),
     outcome("peers/pydantic-evals/10k", (1.5, 300.0), (9.0, 348.0), title="pydantic-evals (tools)", size=10_000),
     outcome("growth/run/1k", (1.6, 150.0), title="run", size=1_000),
     outcome("growth/run/10k", (10.6, 300.0), title="run", size=10_000),
@@ -28,6 +29,17 @@ def test_the_page_of_a_run() -> None:
     elsewhere = record(machine=msgspec.structs.replace(MACHINE, memory_gb=8), commit="not this one")
 
     assert render([earlier, elsewhere, FULL]) == GOLDEN.read_text("utf-8")
+
+
+def test_starts_are_left_out_by_what_further_traces_cost() -> None:
+    outcomes = [
+        outcome("peers/a/1k", (1.0, 1.0), (2.0, 1.0), title="a", size=1_000),
+        outcome("peers/a/10k", (2.0, 1.0), (12.0, 1.0), title="a", size=10_000),
+        outcome("peers/a/100k", (1.5, 1.0), (112.0, 1.0), title="a", size=100_000),
+        outcome("peers/b/10k", (2.0, 1.0), (12.0, 1.0), title="b", size=10_000),
+    ]
+    # No ratio without a smaller size, nor where more traces took less time.
+    assert [page.without_starts(one, outcomes) for one in outcomes] == [None, pytest.approx(0.1), None, None]
 
 
 def test_the_page_of_the_repository_is_that_of_its_history() -> None:
