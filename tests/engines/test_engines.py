@@ -1,6 +1,9 @@
 """Engines: the same results wherever shards run, and whatever happens to the workers."""
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from pipeline.cases.load import load_suite
 from pipeline.engines.base import Done, Engine, Failed, Task, encode_job, finished, work
 from pipeline.engines.choose import Execution, choose, results_folder
 from pipeline.engines.dask import DaskEngine
-from pipeline.engines.local import LocalEngine
+from pipeline.engines.local import LocalEngine, _is_gone
 from pipeline.errors import InputError, UsageError
 from pipeline.judge import all_checks
 from pipeline.judging import Job, Judging, Partial
@@ -110,6 +113,43 @@ def test_a_shard_that_kills_every_worker_fails_alone(
     assert "worker process" in failed.reason
     assert (tmp_path / "killed-always").read_text() == "killed\nkilled\n"
     assert sorted(one.partial.number for one in found if isinstance(one, Done)) == [0, 2, 3, 4, 5]
+
+
+@pytest.fixture
+def unnoticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool that never notices that a worker has died, as may happen where it dies just as it takes up a shard."""
+    monkeypatch.setattr("pebble.pool.process.PoolManager.handle_worker_expiration", lambda *_: None)
+
+
+@pytest.mark.usefixtures("unnoticed")
+def test_a_shard_lost_by_the_pool_is_given_to_another_worker(
+    judging: Judging, shards: list[Shard], tmp_path: Path
+) -> None:
+    rows, _ = results(judging, shards, None, tmp_path / "alone")
+    their_rows, _ = results(judging, shards, LocalEngine(2, workers.kill_once), tmp_path / "engine")
+    assert (tmp_path / "engine" / "killed-once").exists()
+    assert their_rows.equals(rows)
+
+
+@pytest.mark.usefixtures("unnoticed")
+def test_a_shard_lost_twice_fails_alone(judging: Judging, shards: list[Shard], tmp_path: Path) -> None:
+    found = list(LocalEngine(2, workers.kill_always).run(judging.job, shards, tmp_path))
+    [failed] = [one for one in found if isinstance(one, Failed)]
+    assert failed.shard.number == 1
+    assert failed.reason == "its worker process vanished, 2 times; it may need more memory than there is"
+    assert sorted(one.partial.number for one in found if isinstance(one, Done)) == [0, 2, 3, 4, 5]
+
+
+def test_a_process_is_gone_where_it_is_known_and_no_longer_there(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    begun = tmp_path / "begun"
+    found = []
+    for said in (None, "", str(os.getpid()), str(ended.pid), "1"):
+        if said is not None:
+            begun.write_text(said)
+        found.append(_is_gone(begun))
+    assert found == [False, False, False, True, False]
 
 
 def broken_off(options: Options, out: Path) -> tuple[Path, Shard]:

@@ -59,16 +59,18 @@ def read(data: bytes, size: int, *, at_once: bool) -> Read:
     return records, seen.line_ends, seen.open, seen.broken_off
 
 
+# The longest would be cut into pieces for minutes; they stand among the examples.
+SHORT = [line for line in HOSTILE if len(line) < 2_000]
 LINE = (
     valid(Trace).map(lambda trace: json.dumps(trace, ensure_ascii=False).encode())
-    | st.sampled_from(HOSTILE)
+    | st.sampled_from(SHORT)
     | st.lists(TOKENS, max_size=8).map(b"".join)
 )
 
 
 @given(st.lists(LINE, max_size=8).map(b"\n".join), st.integers(1, 200) | st.just(1 << 20))
 @example(b"\n".join(HOSTILE), 1 << 20)
-@example(b"\n".join(HOSTILE), 37)
+@example(b"\n".join(SHORT), 37)
 def test_lines_decoded_at_once_are_read_like_lines_by_themselves(data: bytes, size: int) -> None:
     assert read(data, size, at_once=True) == read(data, size, at_once=False)
 
