@@ -3,7 +3,6 @@
 import polars as pl
 
 from pipeline.checks.base import UNSUPPORTED, Facts, Judgement, check, counted, joined, listed, shown
-from pipeline.schemas import ENGINE
 
 
 @check("audit-fields-present", serves="R25")
@@ -153,7 +152,7 @@ def claim_bindings(facts: Facts) -> Judgement:
     Passes: `{"claim_id": "c1", "evidence_bindings": [{"toolName": "searchLogs"}]}` and a call of `searchLogs`
     Fails: the same claim, calls of `queryMysqlStatus` only
     """
-    claims = facts.executor_claims.collect(engine=ENGINE).lazy()
+    claims = facts.executor_claims
     missing = (
         claims.select("row", "position", tool="tools")
         .explode("tool", empty_as_null=False)

@@ -152,27 +152,33 @@ class Facts:
             maintain_order="left_right",
         )
 
+    @staticmethod
+    def _shared(frame: pl.LazyFrame) -> pl.LazyFrame:
+        """A frame worked out once, for several checks to go on from."""
+        return frame.collect(engine=ENGINE).lazy()
+
     @cached_property
     def calls(self) -> pl.LazyFrame:
         """The tool calls of every row: `row`, `position`, `tool`, `arguments`, `arguments_parsed`, `failed`."""
         columns = ("trace", "position", "tool", "arguments", "arguments_parsed", "failed")
-        return self.child(self._traces.tool_invocations.select(columns)).collect(engine=ENGINE).lazy()
+        return self._shared(self.child(self._traces.tool_invocations.select(columns)))
 
     @cached_property
     def tools(self) -> pl.LazyFrame:
         """The tools that were called: `row`, `tool` (null for calls without a name), `times`, `failures`."""
-        tools = self.calls.group_by("row", "tool").agg(times=pl.len(), failures=pl.col("failed").sum())
-        return tools.collect(engine=ENGINE).lazy()
+        return self._shared(
+            self.calls.group_by("row", "tool").agg(times=pl.len(), failures=pl.col("failed").sum()),
+        )
 
     @cached_property
     def claim_checks(self) -> pl.LazyFrame:
         """The claim checks of every row: `row` and the columns of `schemas.ClaimChecks`."""
-        return self.child(self._traces.claim_checks)
+        return self._shared(self.child(self._traces.claim_checks))
 
     @cached_property
     def executor_claims(self) -> pl.LazyFrame:
         """The Executor's claims of every row: `row` and the columns of `schemas.ExecutorClaims`."""
-        return self.child(self._traces.executor_claims)
+        return self._shared(self.child(self._traces.executor_claims))
 
     @cached_property
     def argument_entries(self) -> pl.LazyFrame:
@@ -274,7 +280,7 @@ class Facts:
         """
         bad = self.claim_checks.filter(pl.col("verification").is_in(UNSUPPORTED)).select("row", "position", "claim_id")
         texts = self.executor_claims.select("row", "claim_id", "text")
-        return bad.join(texts, on=["row", "claim_id"], how="left").collect(engine=ENGINE).lazy()
+        return self._shared(bad.join(texts, on=["row", "claim_id"], how="left"))
 
     def leaked_sentences(self, source: str) -> pl.LazyFrame:
         """The sentences of texts that must not reach the user but stand in the answer (contract section 3).

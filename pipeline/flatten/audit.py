@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 import polars as pl
 
-from pipeline.flatten.columns import canonical_texts, first_present, owners, positions, present, text_lists, texts
+from pipeline.flatten.columns import canonical_texts, first_present, places, present, text_lists, texts
 from pipeline.schemas import ENGINE
 from pipeline.sources.base import (
     ClaimCheck,
@@ -61,13 +61,11 @@ def audit_frame(evaluations: Sequence[VerifierEvaluation], executors: Sequence[E
 def claim_checks_frame(evaluations: Sequence[VerifierEvaluation]) -> pl.DataFrame:
     """The claim checks of all traces, in order: the columns of `schemas.ClaimChecks`."""
     listed = [found if isinstance(found, list) else [] for found in map(_claim_checks, evaluations)]
-    counts = list(map(len, listed))
     checks = list(chain.from_iterable(listed))
     return (
         pl.LazyFrame(
             {
-                "trace": owners(counts),
-                "position": positions(counts),
+                **places(listed),
                 "claim_id": texts([check.claim_id for check in checks]),
                 "claimId": texts([check.claimId for check in checks]),
                 "verification": texts([check.verification for check in checks]),
@@ -82,7 +80,6 @@ def claim_checks_frame(evaluations: Sequence[VerifierEvaluation]) -> pl.DataFram
 def executor_claims_frame(executors: Sequence[Executor]) -> pl.DataFrame:
     """The Executor's claims of all traces, in order: the columns of `schemas.ExecutorClaims`."""
     listed = [(one.claims or []) if isinstance(one, ExecutorOutput) else [] for one in executors]
-    counts = list(map(len, listed))
     claims = list(chain.from_iterable(listed))
     bound = [
         claim.evidence_bindings if claim.evidence_bindings is not None else claim.evidenceBindings or []
@@ -91,8 +88,7 @@ def executor_claims_frame(executors: Sequence[Executor]) -> pl.DataFrame:
     return (
         pl.LazyFrame(
             {
-                "trace": owners(counts),
-                "position": positions(counts),
+                **places(listed),
                 "claim_id": texts([claim.claim_id for claim in claims]),
                 "claimId": texts([claim.claimId for claim in claims]),
                 "text": texts([claim.text for claim in claims]),

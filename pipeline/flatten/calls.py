@@ -10,8 +10,7 @@ from pipeline.flatten.columns import (
     canonical_texts,
     first_present,
     free_texts,
-    owners,
-    positions,
+    places,
     present,
     texts,
 )
@@ -38,15 +37,13 @@ def calls_frame(traces: Sequence[Trace]) -> pl.DataFrame:
     listed = [recorded_calls(trace) or [] for trace in traces]
     if not _CALL.issuperset(map(type, chain.from_iterable(listed))):
         listed = [[call for call in calls if call is not None] for calls in listed]
-    counts = list(map(len, listed))
     calls: list[ToolInvocation] = list(chain.from_iterable(listed))  # type: ignore[arg-type] # no null is left
     arguments = [call.arguments for call in calls]
     errors = [call.error for call in calls]
     statuses = [call.status if isinstance(call.status, str) else None for call in calls]
     given = pl.LazyFrame(
         {
-            "trace": owners(counts),
-            "position": positions(counts),
+            **places(listed),
             **{name: texts([getattr(call, name) for call in calls]) for name in _SPELLINGS},
             # An object or a list inside a string was taken out of it when the trace was read.
             "text": texts([value if isinstance(value, str) else None for value in arguments]),

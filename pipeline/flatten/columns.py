@@ -77,21 +77,16 @@ def _lines(values: Sequence[Any]) -> pl.Series:
     return pl.Series(values=text.split("\n")[:-1], dtype=pl.String)
 
 
-def owners(counts: Sequence[int]) -> pl.Series:
-    """The number of the list that each member of several lists is from, given their lengths.
+def places(listed: Sequence[Sequence[Any]]) -> dict[str, pl.Series]:
+    """Where each member of the traces' lists is from: `trace`, the number of its list, and `position` in it, from 1.
 
-    >>> owners([2, 0, 1]).to_list()
-    [0, 0, 2]
+    >>> {name: column.to_list() for name, column in places(["ab", "", "c"]).items()}
+    {'trace': [0, 0, 2], 'position': [1, 2, 1]}
     """
-    numbers = chain.from_iterable(map(repeat, range(len(counts)), counts))
-    return pl.Series(values=list(numbers), dtype=pl.UInt32)
-
-
-def positions(counts: Sequence[int]) -> pl.Series:
-    """The place of each member in its list, from 1.
-
-    >>> positions([2, 0, 1]).to_list()
-    [1, 2, 1]
-    """
-    places = chain.from_iterable(range(1, count + 1) for count in counts)
-    return pl.Series(values=list(places), dtype=pl.UInt32)
+    counts = list(map(len, listed))
+    traces = chain.from_iterable(map(repeat, range(len(counts)), counts))
+    positions = chain.from_iterable(range(1, count + 1) for count in counts)
+    return {
+        "trace": pl.Series(values=list(traces), dtype=pl.UInt32),
+        "position": pl.Series(values=list(positions), dtype=pl.UInt32),
+    }

@@ -1,7 +1,6 @@
 """The flattening read plainly, one trace after the other: what the columns must say, in the words of the contract."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -10,7 +9,9 @@ import polars as pl
 from polars._typing import PolarsDataType
 
 from pipeline import schemas, text
-from pipeline.flatten.traces import TraceFrames, errors_frame
+from pipeline.flatten.audit import _first, composer_status, summary_tools
+from pipeline.flatten.calls import SUCCESS_WORDS
+from pipeline.flatten.traces import TraceFrames, _elapsed, _evaluation, errors_frame
 from pipeline.sources.base import (
     ClaimCheck,
     ComposerOutput,
@@ -19,11 +20,8 @@ from pipeline.sources.base import (
     Gatekeeper,
     NamedTool,
     ReadTrace,
-    SelfEvaluation,
     ToolInvocation,
-    ToolList,
     Trace,
-    TraceSummary,
     Unreadable,
     Usage,
     VerifierEvaluation,
@@ -31,10 +29,7 @@ from pipeline.sources.base import (
 )
 from pipeline.sources.canonical import canonical_json
 
-SUCCESS_WORDS = frozenset({"SUCCESS", "SUCCEEDED", "OK", "COMPLETED"})
-
 Number = TypeVar("Number", int, float)
-Value = TypeVar("Value")
 
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
@@ -86,16 +81,14 @@ class _Columns:
 
     Args:
         schema: the schema.
-        **otherwise: columns that are collected as another type, for the caller to turn into the schema's.
     """
 
-    def __init__(self, schema: type[schemas.Schema], **otherwise: pl.DataType) -> None:
-        self.dtypes = {**schemas.dtypes_of(schema), **otherwise}
+    def __init__(self, schema: type[schemas.Schema]) -> None:
+        self.dtypes = schemas.dtypes_of(schema)
         self.rows: list[tuple[object, ...]] = []
-        self.add_row = self.rows.append
 
     def add(self, *values: object) -> None:
-        self.add_row(values)
+        self.rows.append(values)
 
     def data(self) -> pl.DataFrame:
         columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in self.dtypes)
@@ -140,30 +133,6 @@ def _free_text(value: Any) -> str | None:
     return present(value) if isinstance(value, str) else None if value is None else canonical_json(value)
 
 
-def _evaluation(trace: Trace) -> VerifierEvaluation:
-    own = trace.selfEvaluation
-    if isinstance(own, SelfEvaluation):
-        found = own.verifier_evaluation if own.verifier_evaluation is not None else own.verifierEvaluation
-        if isinstance(found, VerifierEvaluation):
-            return found
-    return VerifierEvaluation()
-
-
-def _summary_tools(evaluation: VerifierEvaluation) -> list[str | None] | None:
-    summaries: tuple[TraceSummary | None, ...] = (
-        evaluation.trace_summary,
-        evaluation.trace_summaries,
-        evaluation.traceSummary,
-        evaluation.traceSummaries,
-    )
-    for summary in summaries:
-        if summary is not None:
-            listed = summary.tools if isinstance(summary, ToolList) else summary
-            # An object without a list of tools says nothing about tools, so it is no summary to judge by.
-            return None if listed is None else [name for one in listed if (name := tool_name(one)) is not None]
-    return None
-
-
 def _add_trace(
     columns: _Columns,
     number: int,
@@ -205,7 +174,7 @@ def _add_trace(
         total,
         _not_negative(usage.costUsd, "$.usage.costUsd", noticed),
         sum(call is not None for call in calls) if isinstance(calls, list) else None,
-        _summary_tools(evaluation),
+        summary_tools(evaluation),
         sha256(_ENCODER.encode(trace)).hexdigest(),
     )
 
@@ -214,22 +183,7 @@ def _duration(trace: Trace, noticed: list[Warned]) -> float | None:
     """Milliseconds: as stated, else from the two times, else unknown; a negative one is unknown."""
     if trace.durationMs is not None:
         return _not_negative(trace.durationMs, "$.durationMs", noticed)
-    started, finished = _time(trace.startedAt), _time(trace.finishedAt)
-    if started is None or finished is None or (started.tzinfo is None) != (finished.tzinfo is None):
-        return None
-    elapsed = finished - started
-    # Whole microseconds first: the same two times give the same figure whatever the platform's float of seconds.
-    microseconds = (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
-    return _not_negative(microseconds / 1000, "$.finishedAt", noticed)
-
-
-def _time(value: str | None) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        return datetime.fromisoformat(value.strip())
-    except ValueError:
-        return None
+    return _not_negative(_elapsed(trace.startedAt, trace.finishedAt), "$.finishedAt", noticed)
 
 
 def _not_negative(value: Number | None, path: str, noticed: list[Warned]) -> Number | None:
@@ -267,42 +221,6 @@ def _add_audit(
     )
 
 
-def _first(snake: Value | None, camel: Value | None) -> Value | None:
-    """The snake_case field where it exists, else the camelCase one; blank text does not exist."""
-    return snake if _exists(snake) else camel if _exists(camel) else None
-
-
-def _exists(value: object) -> bool:
-    return value is not None and not (isinstance(value, str) and not value.strip())
-
-
-def composer_status(composer: ComposerOutput | str | None) -> str | None:
-    """How the answer was rendered, by what the Composer recorded.
-
-    Returns:
-        `parsed`, `fallback`, `contradictory` where it says both, or None where it says neither.
-    """
-    if composer is None:
-        return None
-    if isinstance(composer, str):
-        composer = ComposerOutput(mode=composer)
-    flags = (
-        composer.parsed,
-        _negated(composer.fallback),
-        _negated(composer.fallback_used if composer.fallback_used is not None else composer.fallbackUsed),
-    )
-    said = {"parsed" if flag else "fallback" for flag in flags if isinstance(flag, bool)}
-    for word in (composer.mode, composer.status, composer.rendering):
-        plain = word.strip().lower() if isinstance(word, str) else None
-        if plain in {"parsed", "fallback"}:
-            said.add(plain)
-    return "contradictory" if len(said) > 1 else next(iter(said), None)
-
-
-def _negated(flag: Any) -> bool | None:
-    return not flag if isinstance(flag, bool) else None
-
-
 def _add_calls(
     columns: _Columns,
     number: int,
@@ -311,8 +229,6 @@ def _add_calls(
 ) -> None:
     if not isinstance(calls, list):
         return
-    # There are a dozen calls to a trace: what is usual is told apart here, before any function is called.
-    add_row = columns.add_row
     position = 0
     for index, call in enumerate(calls):
         if call is None:
@@ -321,9 +237,7 @@ def _add_calls(
             noticed.append(Warned(path=path, kind="null-tool-call", message=message))
             continue
         position += 1
-        name = call.toolName
-        if name is None or not name.strip():
-            name = tool_name(call)
+        name = tool_name(call)
         duration = call.durationMs
         if duration is not None and duration < 0:
             duration = _not_negative(duration, f"$.toolInvocations[{index}].durationMs", noticed)
@@ -333,19 +247,17 @@ def _add_calls(
         else:
             arguments_text = None if arguments is None else canonical_json(arguments)
             parsed = True
-        add_row(
-            (
-                number,
-                position,
-                name,
-                arguments_text,
-                None if arguments_text is None else parsed,
-                _free_text(call.resultSummary),
-                call.success,
-                call_failed(call),
-                _free_text(call.error),
-                duration,
-            )
+        columns.add(
+            number,
+            position,
+            name,
+            arguments_text,
+            None if arguments_text is None else parsed,
+            _free_text(call.resultSummary),
+            call.success,
+            call_failed(call),
+            _free_text(call.error),
+            duration,
         )
 
 
