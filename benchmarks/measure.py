@@ -72,7 +72,8 @@ def measure(  # noqa: PLR0913 - what a command may need, by name
     Args:
         command: the program and its arguments.
         cwd: folder to run it in.
-        env: variables on top of this process's own.
+        env: variables on top of this process's own (of which PYTHONDONTWRITEBYTECODE is dropped: whoever installs a
+            package has its bytecode).
         codes: exit codes that are no failure.
         timeout_s: after so many seconds it and its children are killed.
         look: add up the memory of all its processes while it runs. That disturbs it a little, so don't time such a run.
@@ -86,7 +87,7 @@ def measure(  # noqa: PLR0913 - what a command may need, by name
         process = subprocess.Popen(  # noqa: S603 - the benchmark's own commands
             [sys.executable, "-I", "-S", str(LAUNCHER), str(report), *command],
             cwd=cwd,
-            env={**os.environ, **(env or {})},
+            env={**_inherited(), **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
@@ -123,6 +124,11 @@ def measure(  # noqa: PLR0913 - what a command may need, by name
             exit_code=code,
             stdout=out.read().decode("utf-8", "replace"),
         )
+
+
+def _inherited() -> dict[str, str]:
+    """This process's variables, but for the one that makes Python compile a package anew at every start."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _kill(session: int) -> None:

@@ -29,6 +29,13 @@ def test_a_command_runs_in_the_folder_and_with_the_variables_given(tmp_path: Pat
     assert measure(python(code), cwd=tmp_path, env={"GIVEN": "so"}).stdout == f"{tmp_path.resolve()} so\n"
 
 
+def test_a_package_is_not_compiled_anew_at_every_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    # Not isolated as the others are: that would hide the variable.
+    assert measure([sys.executable, "-c", "import sys; print(sys.dont_write_bytecode)"]).stdout == "False\n"
+
+
 def test_another_exit_code_is_a_failure_that_repeats_the_last_words() -> None:
     with pytest.raises(CommandFailedError, match=r"ended with code 3: it broke$"):
         measure(python("import sys; sys.stderr.write('it broke\\n'); sys.exit(3)"))
