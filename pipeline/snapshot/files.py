@@ -99,7 +99,7 @@ def _write_part(folder: Path, number: int, part: pl.DataFrame, last: bool, info:
     part.rechunk().write_parquet(
         file,
         compression="zstd",
-        compression_level=3,
+        compression_level=1,
         row_group_size=ROW_GROUP_ROWS,
         metadata=metadata,
     )

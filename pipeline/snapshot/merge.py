@@ -11,8 +11,11 @@ import polars as pl
 from pipeline import schemas
 
 # Rows are put in order by these, nulls last; the digest decides between records that two roots give the same name.
-_ORDER: Final = ("case_id", "own_trial", "trace_id", "file", "line", "content_digest")
-KEY_COLUMNS: Final = (*_ORDER, "status")
+ORDER: Final = ("case_id", "own_trial", "trace_id", "file", "line", "content_digest")
+KEY_COLUMNS: Final = (*ORDER, "status")
+
+# Cases are put in order together while they have so few rows: to sort texts takes several times their memory.
+ROWS_AT_ONCE: Final = 100_000
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,13 +30,27 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     warnings: pl.DataFrame
 
 
-def merge(keys: pl.DataFrame) -> Merged:
+def merge(keys: pl.DataFrame, *, rows_at_once: int = ROWS_AT_ONCE) -> Merged:
     """Order the rows of all batches, drop repeated exports and number the trials of each case.
 
     Args:
         keys: `part`, `index` and the `KEY_COLUMNS` of every row.
+        rows_at_once: rows to work on at one time; a case with more rows than these is taken whole.
     """
-    ordered = keys.lazy().sort(*_ORDER, "part", "index", nulls_last=True)
+    if keys.height <= rows_at_once:
+        return _merged(keys)
+    rows_of = keys.lazy().group_by("case_id").len().sort("case_id", nulls_last=True)
+    chunks = rows_of.select("case_id", chunk=(pl.col("len").cum_sum() - 1) // rows_at_once)
+    numbered = keys.lazy().select("case_id").join(chunks, on="case_id", nulls_equal=True, maintain_order="left")
+    chunk = numbered.select("chunk").collect(engine=schemas.ENGINE)["chunk"]
+    merged = [_merged(keys.filter(chunk == number)) for number in chunk.unique().sort()]
+    rows = pl.concat([one.rows for one in merged]).with_columns(position=pl.int_range(pl.len(), dtype=pl.UInt32))
+    return Merged(rows=rows, warnings=pl.concat([one.warnings for one in merged]))
+
+
+def _merged(keys: pl.DataFrame) -> Merged:
+    """The rows of some cases, as if there were no others."""
+    ordered = keys.lazy().sort(*ORDER, "part", "index", nulls_last=True)
     same_id = ["case_id", "trace_id"]
     has_id = pl.col("trace_id").is_not_null() & pl.col("content_digest").is_not_null()
     marked = ordered.with_columns(

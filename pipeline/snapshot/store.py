@@ -1,25 +1,36 @@
 """Where the rows of the batches wait until all are known: in memory while they are few, else in files.
 
-Two passes over the files put them in order, whatever their number: one cuts every batch into the output parts its
-rows belong to, one puts each part together and sorts it. Between the two, pieces of parts wait in memory until there
-are many, so that what is written is a few large pieces and not one small one for each batch and part.
+Each batch waits in the order of its keys, so that a part of the result is one slice of every batch: read once, when its
+turn comes, while the part before is written. Where there are very many files the slices would be small, so neighbours
+become one file first.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 import polars as pl
 
 from pipeline import schemas
-from pipeline.snapshot.merge import KEY_COLUMNS
+from pipeline.snapshot.merge import KEY_COLUMNS, ORDER
 
-# Rows of one output part. A part is held in memory as a whole: at some 6 KB a row this is some 100 MB.
-PART_ROWS: Final = 16_384
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+# Rows of one output part. Parts are held in memory as a whole, three at a time: at some 6 KB a row, some 50 MB each.
+PART_ROWS: Final = 8_192
 
 # Above this many bytes of rows in memory, batches go to files.
 MEMORY_LIMIT: Final = 96 << 20
+
+# A file is read in blocks of so many rows. Of 100,000 rows, a part needs some 200 of each shard.
+BLOCK_ROWS: Final = 256
+
+# More files than these are made fewer, of up to `PART_ROWS` rows: to read a slice takes some 2 ms, however small it is.
+MANY_FILES: Final = 64
 
 
 class RowStore:
@@ -28,11 +39,13 @@ class RowStore:
     Args:
         folder: an existing folder for files, should they be needed; the caller removes it.
         memory_limit: bytes to hold in memory at most.
+        many_files: above so many files, neighbours become one.
     """
 
-    def __init__(self, folder: Path, *, memory_limit: int = MEMORY_LIMIT) -> None:
+    def __init__(self, folder: Path, *, memory_limit: int = MEMORY_LIMIT, many_files: int = MANY_FILES) -> None:
         self._folder = folder
         self._memory_limit = memory_limit
+        self._many_files = many_files
         self._in_memory = 0
         self._batches: list[_Batch] = []
         self._written = 0
@@ -41,23 +54,22 @@ class RowStore:
         """Take the rows of one batch of a shard; the batches of a shard come in order."""
         if rows.is_empty():
             return
+        rows = _sorted(rows)
         size = int(rows.estimated_size())
         if self._in_memory + size > self._memory_limit:
-            self.add_file(self._write(rows, "batch"), shard, rows.select(KEY_COLUMNS))
+            self.add_file(self._write(rows), shard)
         else:
             self._in_memory += size
             self._batches.append(_Batch(shard=shard, rows=rows, keys=rows.select(KEY_COLUMNS)))
 
-    def add_file(self, path: Path, shard: int, keys: pl.DataFrame | None = None) -> None:
+    def add_file(self, path: Path, shard: int) -> None:
         """Take the rows of a shard that stand in a file.
 
         Args:
             path: the file, written by `write_rows`; it stays where it is.
             shard: the shard.
-            keys: the key columns of its rows, if they are at hand.
         """
-        if keys is None:
-            keys = _read(path).select(KEY_COLUMNS).collect(engine=schemas.ENGINE)
+        keys = _read(path).select(KEY_COLUMNS).collect(engine=schemas.ENGINE)
         self._batches.append(_Batch(shard=shard, rows=path, keys=keys))
 
     def drop(self, shard: int) -> None:
@@ -76,6 +88,7 @@ class RowStore:
         self._batches.sort(key=lambda batch: batch.shard)
         for batch in self._batches:
             batch.line_offset = offsets.get(batch.shard, 0)
+        self._join_neighbours()
         empty = _numbered(schemas.empty(schemas.SnapshotRows).lazy(), 0)
         batches = (_numbered(_moved(one.keys.lazy(), one), part) for part, one in enumerate(self._batches))
         keys = pl.concat([empty, *batches]).collect(engine=schemas.ENGINE)
@@ -100,56 +113,81 @@ class RowStore:
         """
         if order.is_empty():
             yield schemas.empty(schemas.SnapshotRows)
-        buckets = self._distributed(order.with_columns(bucket=pl.col("position") // part_rows))
-        for bucket in sorted(buckets):
-            yield _whole(buckets.pop(bucket))
+            return
+        places = (order.slice(start, part_rows) for start in range(0, order.height, part_rows))
+        yield from _ahead(self._part, places)
+        self._batches.clear()
 
-    def _distributed(self, order: pl.DataFrame) -> dict[int, list[pl.DataFrame | Path]]:
-        """The pieces of each part, in memory or in files."""
-        placed = order.partition_by("part", as_dict=True, include_key=False)
-        buckets: dict[int, list[pl.DataFrame | Path]] = {}
-        waiting: dict[int, list[pl.DataFrame]] = {}
-        size = 0
-        for number, batch in enumerate(self._batches):
-            places = placed.get((number,))
-            if places is None:
-                continue
-            rows = _moved(_read(batch.rows), batch).with_row_index("index").drop("trial")
-            chosen = rows.join(places.lazy(), on="index", maintain_order="left").drop("index")
-            batch.rows = _NOTHING
-            pieces = chosen.collect(engine=schemas.ENGINE).partition_by("bucket", as_dict=True, include_key=False)
-            for (bucket,), piece in pieces.items():
-                waiting.setdefault(bucket, []).append(piece)
-                size += int(piece.estimated_size())
-            if size > self._memory_limit:
-                for bucket, some in waiting.items():
-                    buckets.setdefault(bucket, []).append(self._write(pl.concat(some), "part"))
-                waiting, size = {}, 0
-        for bucket, some in waiting.items():
-            buckets.setdefault(bucket, []).extend(some)
-        return buckets
+    def _part(self, places: pl.DataFrame) -> pl.DataFrame:
+        """The rows of some places."""
+        # The slices come batch by batch, so the places do too.
+        places = places.sort("part", "index")
+        by_batch = places.partition_by("part", as_dict=True, maintain_order=True)
+        slices = [_slice(self._batches[number], of_batch["index"]) for (number,), of_batch in by_batch.items()]
+        rows = pl.concat(slices).with_columns(places["trial", "position"]).sort("position").drop("position")
+        return rows.collect(engine=schemas.ENGINE)
 
-    def _write(self, rows: pl.DataFrame, name: str) -> Path:
+    def _join_neighbours(self) -> None:
+        if sum(isinstance(batch.rows, Path) for batch in self._batches) <= self._many_files:
+            return
+        groups: list[list[_Batch]] = [[]]
+        for batch in self._batches:
+            if groups[-1] and sum(one.keys.height for one in (*groups[-1], batch)) > PART_ROWS:
+                groups.append([])
+            groups[-1].append(batch)
+        self._batches = [
+            _Batch(shard=group[0].shard, rows=self._write(rows), keys=rows.select(KEY_COLUMNS))
+            for group, rows in zip(groups, _ahead(_joined, groups), strict=True)
+        ]
+
+    def _write(self, rows: pl.DataFrame) -> Path:
+        path = self._folder / f"batch-{self._written:07}.arrow"
         self._written += 1
-        path = self._folder / f"{name}-{self._written:07}.arrow"
-        write_rows(path, rows)
+        _write(path, rows)
         return path
 
 
-def _whole(pieces: list[pl.DataFrame | Path]) -> pl.DataFrame:
-    """A part of its pieces, whose files are removed."""
-    part = pl.concat([_read(piece) for piece in pieces]).sort("position")
-    # The columns in the order of their documentation; the join put the trial last.
-    rows = part.select(schemas.SnapshotRows.column_names()).collect(engine=schemas.ENGINE)
-    for piece in pieces:
-        if isinstance(piece, Path):
-            piece.unlink()
-    return rows
+def _ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """The function's results; while one is used, the next is worked out."""
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        following: Future[Result] | None = None
+        for item in items:
+            ready, following = following, thread.submit(function, item)
+            if ready is not None:
+                yield ready.result()
+        if following is not None:
+            yield following.result()
+
+
+def _joined(batches: list["_Batch"]) -> pl.DataFrame:
+    """The rows of some batches, in the order of their keys."""
+    return _sorted(pl.concat([_moved(_read(batch.rows), batch) for batch in batches])).collect(engine=schemas.ENGINE)
+
+
+def _slice(batch: "_Batch", index: pl.Series) -> pl.LazyFrame:
+    """Some rows of a batch, which stand close together: only those of repeated traces are left out."""
+    first, count = int(index[0]), int(index[-1]) - int(index[0]) + 1
+    rows = _moved(_read(batch.rows).slice(first, count), batch)
+    return rows if count == index.len() else rows.select(pl.all().gather(index - first))
 
 
 def write_rows(path: Path, rows: pl.DataFrame) -> None:
-    """Write rows to a file for later: as Arrow, which is written and read several times as fast as Parquet."""
-    rows.write_ipc(path, compression="lz4")
+    """Write the rows of a shard to a file for a `RowStore`, in the order of their keys.
+
+    Args:
+        path: the file.
+        rows: rows with the columns of `schemas.SnapshotRows`, in the order in which they were read.
+    """
+    _write(path, _sorted(rows))
+
+
+def _sorted(rows: Frame) -> Frame:
+    return rows.sort(ORDER, nulls_last=True, maintain_order=True)
+
+
+def _write(path: Path, rows: pl.DataFrame) -> None:
+    # Arrow is written and read several times as fast as Parquet, and block by block.
+    rows.write_ipc(path, compression="lz4", record_batch_size=BLOCK_ROWS)
 
 
 class _Batch(msgspec.Struct):

@@ -143,7 +143,7 @@ def test_no_row_at_all() -> None:
 
 some_keys = st.builds(
     Key,
-    case_id=st.sampled_from("ab"),
+    case_id=st.sampled_from("abc"),
     own_trial=st.none() | st.integers(1, 2),
     trace_id=st.none() | st.sampled_from("tu"),
     file=st.sampled_from(["f.json", "g.json"]),
@@ -153,15 +153,19 @@ some_keys = st.builds(
 )
 
 
-@given(st.data(), st.lists(some_keys, max_size=12, unique=True))
-@settings(deadline=None, max_examples=40)
-def test_neither_the_order_nor_the_batches_of_the_rows_matter(data: st.DataObject, rows: list[Key]) -> None:
+@given(st.data(), st.lists(some_keys, max_size=12, unique=True), st.integers(1, 12))
+@settings(deadline=None, max_examples=60)
+def test_neither_the_order_nor_the_batches_of_the_rows_matter(
+    data: st.DataObject, rows: list[Key], rows_at_once: int
+) -> None:
     shuffled = data.draw(st.permutations(rows))
     parts = data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)))
     frame = keys(shuffled, parts)
 
-    merged = merge(frame)
+    merged = merge(frame, rows_at_once=rows_at_once)
 
+    assert merged.rows.schema == merge(frame).rows.schema
+    assert merged.rows["position"].to_list() == list(range(merged.rows.height))
     names = list(KEY_COLUMNS)
     placed = frame.join(merged.rows, on=["part", "index"]).sort("position").select(*names, "trial").rows()
     assert [(*row, trial) for row, trial in ordered(rows)] == placed
