@@ -24,6 +24,11 @@ _SPAN_KEYS: Final = ("startTime", "start_time", "spanId", "parentObservationId")
 
 _DECODER: Final = msgspec.json.Decoder(Trace | str)
 
+# Only whether they are there: values are passed over.
+_SURE: Final = msgspec.json.Decoder(
+    msgspec.defstruct("_Sure", [(key, msgspec.Raw, msgspec.Raw()) for key in SURE_KEYS])
+)
+
 
 def has_ai_sdk_calls(message: Any) -> bool:
     """Whether a chat message carries the `toolInvocations` of the Vercel AI SDK, which are not ours."""
@@ -36,6 +41,22 @@ def has_ai_sdk_calls(message: Any) -> bool:
 def is_surely(document: Any) -> bool:
     """Whether a document is a native trace beyond doubt, so that no other format need be asked."""
     return isinstance(document, dict) and any(key in document for key in SURE_KEYS) and not has_ai_sdk_calls(document)
+
+
+def is_surely_written(data: bytes) -> bool:
+    """Whether a text is `is_surely` by its keys, told without decoding it: False where that would be needed.
+
+    Args:
+        data: the text of a document, which may be broken.
+    """
+    try:
+        found = _SURE.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    present = {key: bytes(getattr(found, key)) for key in SURE_KEYS}
+    calls = present["toolInvocations"]
+    # A letter of the key that tells the AI SDK's calls may be written as its number.
+    return any(present.values()) and b"toolCallId" not in calls and b"\\u00" not in calls
 
 
 def recognises(document: Any) -> str | None:

@@ -256,6 +256,9 @@ def _of_concatenated(document: Document) -> tuple[Format, Iterator[Document | Un
 
 def _format_of(document: Document) -> Format | None:
     """The format that a document tells, None where it tells nothing: then each format says what is wrong with it."""
+    # A file of its own is native in the end even if it cannot be read; of lines, the next ones are asked then.
+    if document.line is None and native.is_surely_written(document.data):
+        return native.FORMAT
     try:
         value = plain(document.data)
     except Refused:
