@@ -1,6 +1,5 @@
 """The whole flow on one page: the only place that knows all stages."""
 
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -43,7 +42,7 @@ from pipeline.sources.files import Inputs, find_inputs
 from pipeline.sources.opening import size_of
 from pipeline.sources.remote import is_remote
 from pipeline.sources.shards import cut
-from pipeline.writing import remove_file, write_file
+from pipeline.writing import remove_file, scratch_folder, write_file
 
 Path_ = str | PathLike[str]
 Progress = Callable[[int, int], None]
@@ -213,15 +212,15 @@ def run(  # noqa: PLR0913 - what is judged, how, and where the results go, named
         mapping=None if options.mapping is None else _mapping(options.mapping, options.from_format, inputs),
     )
     judging = Judging(job)
-    with tempfile.TemporaryDirectory(prefix="diagnosis-eval-") as scratch:
-        store = RowStore(Path(scratch))
+    with scratch_folder() as scratch:
+        store = RowStore(scratch)
         noted = Noted()
         noted.add_input_warnings(inputs)
         shards = cut(inputs.files, judging.mapped or options.from_format)
         told = Told(progress, _bytes_in_all(inputs)) if progress is not None else None
         engine = choose(shards, execution)
         with ExitStack() as until_written:
-            folder = Path(scratch)
+            folder = scratch
             if engine is not None and out is not None:
                 kept = results_folder(judging.job, shards, out, tool_version=__version__, resume=execution.resume)
                 folder = until_written.enter_context(kept)
@@ -340,14 +339,15 @@ def _info(  # noqa: PLR0913 - everything the metadata are made of, named
     *,
     with_text: bool,
 ) -> SnapshotInfo:
-    used = keys.join(order, on=["part", "index"], how="semi")["content_digest"].drop_nulls().sort()
+    # Of many rows the join takes much memory, and hardly ever is one left out.
+    used = keys if order.height == keys.height else keys.join(order, on=["part", "index"], how="semi")
     (name,) = redact_texts([suite.name], suite.redact)
     return SnapshotInfo(
         schema_version=SCHEMA_VERSION,
         suite=name,
         tool_version=__version__,
         cases_digest=cases_digest(selected),
-        traces_digest=_digest_of(used),
+        traces_digest=_digest_of(used["content_digest"].drop_nulls().sort()),
         unmatched_traces=noted.unmatched_count,
         unreadable_records=noted.error_count,
         input_warnings_count=noted.warning_count,

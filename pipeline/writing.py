@@ -1,10 +1,16 @@
 """Files written whole or not at all."""
 
 import os
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from pipeline.errors import OutputError
+
+# What to do about a folder for temporary files that cannot be used.
+TEMPORARY_HINT: Final = "make room there, or name another folder in the environment variable TMPDIR"
 
 
 def write_file(path: Path, data: bytes) -> Path:
@@ -49,3 +55,20 @@ def remove_file(path: Path) -> None:
             f"cannot remove the old {path}: {error.strerror or error}",
             hint="name another folder with --out, or move it away",
         ) from error
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for files that nobody needs afterwards; it is removed in the end.
+
+    Raises:
+        OutputError: no folder for temporary files can be written to.
+    """
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="diagnosis-eval-")
+    except OSError as error:
+        raise OutputError(
+            f"no folder for temporary files can be written to: {error.strerror or error}", hint=TEMPORARY_HINT
+        ) from error
+    with folder as path:
+        yield Path(path)

@@ -1,11 +1,12 @@
 """Files are written whole or not at all."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import OutputError
-from pipeline.writing import remove_file, write_file
+from pipeline.writing import remove_file, scratch_folder, write_file
 
 
 def test_a_file_and_its_folders_are_made(tmp_path: Path) -> None:
@@ -77,3 +78,22 @@ def test_a_folder_is_not_removed(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"cannot remove the old .*diff\.md: Is a directory"):
         remove_file(tmp_path / "diff.md")
     assert (tmp_path / "diff.md").is_dir()
+
+
+def test_a_scratch_folder_is_gone_afterwards() -> None:
+    with scratch_folder() as folder:
+        (folder / "a").write_text("x")
+
+    assert not folder.exists()
+
+
+def test_no_place_for_temporary_files_is_no_reason_for_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    with (
+        pytest.raises(OutputError, match=r"temporary files .*: No such file or directory") as refused,
+        scratch_folder(),
+    ):
+        pass
+    assert "TMPDIR" in refused.value.hint

@@ -5,9 +5,8 @@ from the others. Each draft is judged by its own trace before it is written: an 
 does not hold is not asked for, and a trace that fails whatever is asked is no good trace, and gets no case.
 """
 
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +25,7 @@ from pipeline.sources.base import ReadTrace, Unreadable
 from pipeline.sources.files import find_inputs
 from pipeline.sources.read import AUTO, read_batches
 from pipeline.text import normalise_texts
+from pipeline.writing import scratch_folder
 
 REJECT: Final = "REJECT"
 # Which wish of the case a failed check of its own trace takes back.
@@ -227,8 +227,8 @@ def _take_back(draft: Draft, wish: str, message: str) -> None:
 
 def _judged(candidates: list[_Candidate], verdicts: list[str]) -> dict[str, CaseEntry]:
     """Every draft judged by its own trace."""
-    with tempfile.TemporaryDirectory(prefix="diagnosis-eval-") as folder:
-        cases, traces = Path(folder) / "cases.yaml", Path(folder) / "own.jsonl"
+    with scratch_folder() as folder:
+        cases, traces = folder / "cases.yaml", folder / "own.jsonl"
         cases.write_bytes(write_drafts([one.draft for one in candidates], "drafts", (), verdicts))
         with traces.open("wb") as file:
             for one in candidates:

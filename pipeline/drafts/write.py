@@ -5,9 +5,7 @@ whatever it quotes.
 """
 
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -16,6 +14,7 @@ from pipeline.cases.load import load_suite
 from pipeline.drafts.base import Draft, Entry
 from pipeline.errors import quote
 from pipeline.judge import all_checks
+from pipeline.writing import scratch_folder
 
 WIDTH: Final = 1 << 20
 LONGEST_REMARK: Final = 300
@@ -51,8 +50,8 @@ def check_file(data: bytes) -> None:
     Raises:
         CaseFileError: it breaks the contract.
     """
-    with tempfile.TemporaryDirectory(prefix="diagnosis-eval-") as folder:
-        file = Path(folder) / "cases.yaml"
+    with scratch_folder() as folder:
+        file = folder / "cases.yaml"
         file.write_bytes(data)
         load_suite([str(file)], known_checks=all_checks().names)
 

@@ -12,9 +12,12 @@ from typing import Final, TypeVar
 
 import msgspec
 import polars as pl
+from polars.exceptions import PolarsError
 
 from pipeline import schemas
+from pipeline.errors import OutputError
 from pipeline.snapshot.merge import KEY_COLUMNS, ORDER
+from pipeline.writing import TEMPORARY_HINT
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -27,7 +30,7 @@ PART_ROWS: Final = 8_192
 MEMORY_LIMIT: Final = 96 << 20
 
 # A file is read in blocks of so many rows. Of 100,000 rows, a part needs some 200 of each shard.
-BLOCK_ROWS: Final = 256
+BLOCK_ROWS: Final = 128
 
 # More files than these are made fewer, of up to `PART_ROWS` rows: to read a slice takes some 2 ms, however small it is.
 MANY_FILES: Final = 64
@@ -60,7 +63,7 @@ class RowStore:
             self.add_file(self._write(rows), shard)
         else:
             self._in_memory += size
-            self._batches.append(_Batch(shard=shard, rows=rows, keys=rows.select(KEY_COLUMNS)))
+            self._batches.append(_Batch(shard=shard, rows=rows, height=rows.height))
 
     def add_file(self, path: Path, shard: int) -> None:
         """Take the rows of a shard that stand in a file.
@@ -69,8 +72,8 @@ class RowStore:
             path: the file, written by `write_rows`; it stays where it is.
             shard: the shard.
         """
-        keys = _read(path).select(KEY_COLUMNS).collect(engine=schemas.ENGINE)
-        self._batches.append(_Batch(shard=shard, rows=path, keys=keys))
+        height = int(_read(path).select(pl.len()).collect(engine=schemas.ENGINE).item())
+        self._batches.append(_Batch(shard=shard, rows=path, height=height))
 
     def drop(self, shard: int) -> None:
         """Forget the rows of a shard, which is read again otherwise."""
@@ -79,7 +82,7 @@ class RowStore:
     def keys(self, line_offsets: Mapping[int, int] | None = None) -> pl.DataFrame:
         """`part`, `index` and the key columns of all rows, whatever the order in which the shards came.
 
-        They are given once, and kept no longer: of many rows the keys alone are much.
+        To be asked for once, when all rows are there; of many rows the keys alone are much, so they are read only now.
 
         Args:
             line_offsets: for shards that are slices of a file, the lines of the file before them.
@@ -90,11 +93,8 @@ class RowStore:
             batch.line_offset = offsets.get(batch.shard, 0)
         self._join_neighbours()
         empty = _numbered(schemas.empty(schemas.SnapshotRows).lazy(), 0)
-        batches = (_numbered(_moved(one.keys.lazy(), one), part) for part, one in enumerate(self._batches))
-        keys = pl.concat([empty, *batches]).collect(engine=schemas.ENGINE)
-        for batch in self._batches:
-            batch.keys = _NOTHING
-        return keys
+        batches = (_numbered(_moved(_read(one.rows), one), part) for part, one in enumerate(self._batches))
+        return pl.concat([empty, *batches]).collect(engine=schemas.ENGINE)
 
     @staticmethod
     def parts_of(order: pl.DataFrame, *, part_rows: int = PART_ROWS) -> int:
@@ -132,18 +132,21 @@ class RowStore:
             return
         groups: list[list[_Batch]] = [[]]
         for batch in self._batches:
-            if groups[-1] and sum(one.keys.height for one in (*groups[-1], batch)) > PART_ROWS:
+            if groups[-1] and sum(one.height for one in (*groups[-1], batch)) > PART_ROWS:
                 groups.append([])
             groups[-1].append(batch)
         self._batches = [
-            _Batch(shard=group[0].shard, rows=self._write(rows), keys=rows.select(KEY_COLUMNS))
+            _Batch(shard=group[0].shard, rows=self._write(rows), height=rows.height)
             for group, rows in zip(groups, _ahead(_joined, groups), strict=True)
         ]
 
     def _write(self, rows: pl.DataFrame) -> Path:
         path = self._folder / f"batch-{self._written:07}.arrow"
         self._written += 1
-        _write(path, rows)
+        try:
+            _write(path, rows)
+        except (OSError, PolarsError) as error:
+            raise OutputError(f"cannot keep rows in {self._folder}: {error}", hint=TEMPORARY_HINT) from error
         return path
 
 
@@ -195,11 +198,8 @@ class _Batch(msgspec.Struct):
 
     shard: int
     rows: pl.DataFrame | Path
-    keys: pl.DataFrame
+    height: int
     line_offset: int = 0
-
-
-_NOTHING: Final = pl.DataFrame()
 
 
 def _moved(rows: pl.LazyFrame, batch: _Batch) -> pl.LazyFrame:

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline import schemas
+from pipeline.errors import OutputError
 from pipeline.snapshot.files import read_snapshot, write_snapshot
 from pipeline.snapshot.merge import merge
 from pipeline.snapshot.store import RowStore, write_rows
@@ -164,3 +165,11 @@ def test_a_run_without_rows_is_one_empty_part(tmp_path: Path) -> None:
 
     assert schemas.empty(schemas.SnapshotRows).equals(part)
     assert part.schema == schemas.empty(schemas.SnapshotRows).schema
+
+
+def test_rows_that_cannot_be_kept_are_no_reason_for_a_traceback(tmp_path: Path) -> None:
+    store = RowStore(tmp_path / "absent", memory_limit=0)
+
+    with pytest.raises(OutputError, match=r"cannot keep rows in .*absent: ") as refused:
+        store.add(own(ROWS[:2]))
+    assert "TMPDIR" in refused.value.hint
