@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
@@ -232,7 +233,7 @@ def run(  # noqa: PLR0913 - what is judged, how, and where the results go, named
             noted.add_warnings(merged.warnings)
             info = _info(suite, selected, keys, merged.rows, noted, with_text=options.with_text)
             del keys
-            parts = (with_redacted_keys(part, suite) for part in store.in_order(merged.rows))
+            parts = map(partial(with_redacted_keys, suite=suite), store.in_order(merged.rows))
             if out is None:
                 snapshot = Snapshot(info=info, rows=pl.concat(list(parts)).lazy())
             else:

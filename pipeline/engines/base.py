@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -15,13 +16,17 @@ from pipeline.sources.shards import Shard
 # A shard whose worker dies is tried once more; one that kills two workers is at fault itself.
 TRIES: Final = 2
 
+# What a worker is started with; it counts when it is set before Polars is first imported. One thread of Polars, and of
+# its allocator one arena that gives back at once what it no longer needs: fewer page faults, and less memory.
+WORKER_ENVIRONMENT: Final = {"POLARS_MAX_THREADS": "1", "_RJEM_MALLOC_CONF": "muzzy_decay_ms:0,narenas:1"}
+
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
     """A finished shard.
 
     Attributes:
         partial: what became of it.
-        rows: Parquet file of its rows, or None where it has none.
+        rows: file of its rows, or None where it has none.
     """
 
     partial: Partial
@@ -130,3 +135,18 @@ def encode_job(job: Job) -> bytes:
 def decode_job(data: bytes) -> Job:
     """The job again."""
     return msgspec.json.decode(data, type=Job)
+
+
+@contextmanager
+def worker_environment() -> Iterator[None]:
+    """As long as it lasts, processes that are started have `WORKER_ENVIRONMENT`."""
+    before = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
+    os.environ.update(WORKER_ENVIRONMENT)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -3,8 +3,8 @@
 Facts that shape this file, each seen in a trial: a key of its own and `pure=False, retries=0` for every shard, so that
 an exception of the shard itself is not retried while `allowed-failures` gives a killed worker's shards their second
 chance; `worker-saturation` 1.0, or a shard that kills its workers takes an innocent queued one with it; futures
-released as soon as their result is on disk, or finished shards of a dead worker are computed again; and
-`POLARS_MAX_THREADS` set before a worker imports Polars. On a remote scheduler the settings of the scheduler belong in
+released as soon as their result is on disk, or finished shards of a dead worker are computed again; and what Polars
+reads from the environment set before a worker imports it. On a remote scheduler the settings of the scheduler belong in
 its own configuration; ours do not reach it.
 """
 
@@ -15,7 +15,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.engines.base import TRIES, Done, Failed, Task, encode_job, finished, work
+from pipeline.engines.base import (
+    TRIES,
+    WORKER_ENVIRONMENT,
+    Done,
+    Failed,
+    Task,
+    encode_job,
+    finished,
+    work,
+    worker_environment,
+)
 from pipeline.errors import UsageError
 from pipeline.judging import Job
 from pipeline.sources.shards import Shard
@@ -25,7 +35,7 @@ SETTINGS: Final[dict[str, Any]] = {
     "distributed.scheduler.worker-saturation": 1.0,
     # A frozen worker is replaced.
     "distributed.scheduler.worker-ttl": "2 minutes",
-    "distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": "1",
+    **{f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in WORKER_ENVIRONMENT.items()},
     "distributed.worker.multiprocessing-method": "spawn",
 }
 
@@ -49,6 +59,8 @@ class DaskEngine:
         dask, distributed = _libraries()
         with ExitStack() as stack:
             stack.enter_context(dask.config.set(SETTINGS))
+            # This process's environment, where Polars has set a part of it, counts more than the settings.
+            stack.enter_context(worker_environment())
             client = stack.enter_context(self._client(distributed, stack))
             yield from self._results(distributed, client, encode_job(job), shards, folder)
 

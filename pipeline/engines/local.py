@@ -11,11 +11,10 @@ import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pipeline.engines.base import TRIES, Done, Failed, Task, encode_job, work
+from pipeline.engines.base import TRIES, Done, Failed, Task, encode_job, work, worker_environment
 from pipeline.judging import Job
 from pipeline.sources.shards import Shard
 
@@ -45,7 +44,7 @@ class LocalEngine:
 
         encoded = encode_job(job)
         with (
-            _one_polars_thread(),
+            worker_environment(),
             ProcessPool(max_workers=self.jobs, context=multiprocessing.get_context("spawn")) as pool,
         ):
             left = list(reversed(shards))
@@ -127,17 +126,3 @@ def _words(exit_code: int | None, tries: int) -> str:
     else:
         how = f"was killed by signal {-exit_code}" if exit_code < 0 else f"ended with code {exit_code}"
     return f"its worker process {how}, {tries} times; it may need more memory than there is"
-
-
-@contextmanager
-def _one_polars_thread() -> Iterator[None]:
-    """What spawned processes inherit; Polars reads it when it is first imported there."""
-    before = os.environ.get("POLARS_MAX_THREADS")
-    os.environ["POLARS_MAX_THREADS"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["POLARS_MAX_THREADS"]
-        else:
-            os.environ["POLARS_MAX_THREADS"] = before

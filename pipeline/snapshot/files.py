@@ -1,9 +1,11 @@
 """Snapshots as Parquet files: written beside and renamed, in fixed row groups; read with every fault named."""
 
+import itertools
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Final
@@ -65,7 +67,8 @@ def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo
         try:
             _remove(beside)
             beside.mkdir(parents=True)
-            written = [_write_part(beside, number, *part, info) for number, part in enumerate(_with_last(parts, count))]
+            # A map, as loops and comprehensions hold on to a part while the next one is made.
+            written = list(map(partial(_write_part, beside, info), itertools.count(), _with_last(parts, count)))
             _put(written[0] if len(written) == 1 else beside, path)
         finally:
             _remove(beside)
@@ -79,9 +82,12 @@ def write_snapshot(path: Path, parts: Iterable[pl.DataFrame], info: SnapshotInfo
 
 def _with_last(parts: Iterable[pl.DataFrame], count: int | None) -> Iterator[tuple[pl.DataFrame, bool]]:
     """Every part with whether it is the last."""
-    if count is not None:
-        yield from ((part, number == count) for number, part in enumerate(parts, start=1))
-        return
+    if count is None:
+        return _looking_ahead(parts)
+    return map(lambda part, number: (part, number == count), parts, itertools.count(1))
+
+
+def _looking_ahead(parts: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, bool]]:
     rest = iter(parts)
     held = next(rest, schemas.empty(schemas.SnapshotRows))
     for part in rest:
@@ -90,7 +96,8 @@ def _with_last(parts: Iterable[pl.DataFrame], count: int | None) -> Iterator[tup
     yield held, True
 
 
-def _write_part(folder: Path, number: int, part: pl.DataFrame, last: bool, info: SnapshotInfo) -> Path:  # noqa: FBT001
+def _write_part(folder: Path, info: SnapshotInfo, number: int, with_last: tuple[pl.DataFrame, bool]) -> Path:
+    part, last = with_last
     file = folder / f"part-{number:05}.parquet"
     metadata = info.to_metadata()
     if number or not last:

@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
-# Rows of one output part. Parts are held in memory as a whole, three at a time: at some 6 KB a row, some 50 MB each.
+# Rows of one output part. Parts are held in memory as a whole, two at a time: at some 6 KB a row, some 50 MB each.
 PART_ROWS: Final = 8_192
 
 # Above this many bytes of rows in memory, batches go to files.

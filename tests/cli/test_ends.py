@@ -18,6 +18,7 @@ WARNING = (
     "warning: cases/c.json:1: $.cases[0].requireVerdict: Case a: a lost verdict passes; "
     "set requireVerdict to false for agents without a Verifier only.\n    expected: true\n    found:    false\n"
 )
+ALLOCATOR = "_RJEM_MALLOC_CONF"
 PROGRAM = [sys.executable, "-c", "from pipeline.cli import main; main()"]
 
 
@@ -156,3 +157,20 @@ def test_output_is_utf_8_whatever_the_locale(suite: Path, locale: str) -> None:
     }
     done = subprocess.run([*PROGRAM, "run"], cwd=suite, env=environment, capture_output=True, check=False)
     assert (done.returncode, "  ✗ a\n" in done.stdout.decode()) == (1, True)
+
+
+@pytest.mark.parametrize("users", [None, "narenas:3,muzzy_decay_ms:9"])
+def test_the_allocator_gives_memory_back_at_once_unless_the_user_has_set_it(users: str | None) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != ALLOCATOR}
+    program = f"import pipeline.cli, polars, os; print(os.environ[{ALLOCATOR!r}])"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**environment, "PYTHONPATH": str(ROOT)} | ({} if users is None else {ALLOCATOR: users}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    # Polars' own settings, ours, the user's: of two for the same thing the later one counts.
+    expected = "muzzy_decay_ms:0" if users is None else f"muzzy_decay_ms:0,{users}"
+    assert done.stdout.strip().endswith(f",{expected}")
+    assert done.stderr == ""

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.generate import write
 from pipeline import __version__
 from pipeline.cases.load import load_suite
-from pipeline.engines.base import Done, Engine, Failed, Task, encode_job, finished, work
+from pipeline.engines.base import WORKER_ENVIRONMENT, Done, Engine, Failed, Task, encode_job, finished, work
 from pipeline.engines.choose import Execution, choose, results_folder
 from pipeline.engines.dask import DaskEngine
 from pipeline.engines.local import LocalEngine, _is_gone
@@ -90,6 +90,29 @@ def test_a_worker_killed_in_mid_run_costs_nothing(
     their_rows, _ = results(judging, shards, engine(2, workers.kill_once), tmp_path / "engine")
     assert (tmp_path / "engine" / "killed-once").exists()
     assert their_rows.equals(rows)
+
+
+@ENGINES
+def test_workers_start_with_one_polars_thread_and_one_arena(
+    engine: Make, judging: Judging, shards: list[Shard], tmp_path: Path
+) -> None:
+    assert all(isinstance(one, Done) for one in engine(2, workers.tell_environment).run(judging.job, shards, tmp_path))
+    told = [msgspec.json.decode((tmp_path / f"environment-{number}").read_bytes()) for number in range(SHARDS)]
+    assert {(one["threads"], one["POLARS_MAX_THREADS"]) for one in told} == {("1", "1")}
+    # Polars puts its own settings before; of two for the same thing the later one counts.
+    allocator = WORKER_ENVIRONMENT["_RJEM_MALLOC_CONF"]
+    assert [one for one in told if not one["_RJEM_MALLOC_CONF"].endswith(allocator)] == []
+
+
+@ENGINES
+def test_this_process_has_its_environment_again_once_the_workers_are_gone(
+    engine: Make, judging: Judging, shards: list[Shard], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = WORKER_ENVIRONMENT
+    monkeypatch.delenv(one, raising=False)
+    monkeypatch.setenv(other, "prof:false")
+    assert len(list(engine(2).run(judging.job, shards, tmp_path))) == SHARDS
+    assert (os.environ.get(one), os.environ.get(other)) == (None, "prof:false")
 
 
 @ENGINES

@@ -4,7 +4,10 @@ import os
 import signal
 from pathlib import Path
 
-from pipeline.engines.base import Done, work
+import msgspec
+import polars as pl
+
+from pipeline.engines.base import WORKER_ENVIRONMENT, Done, work
 from pipeline.sources.shards import Shard
 
 
@@ -40,3 +43,10 @@ def lose_the_results(job: bytes, shard: Shard, folder: str) -> Done:
         for file in Path(folder).glob("shard-0000001.*"):
             file.unlink()
     return done
+
+
+def tell_environment(job: bytes, shard: Shard, folder: str) -> Done:
+    """Every shard's worker writes down what it was started with, and how many threads Polars has."""
+    seen = {name: os.environ.get(name, "") for name in WORKER_ENVIRONMENT} | {"threads": str(pl.thread_pool_size())}
+    (Path(folder) / f"environment-{shard.number}").write_bytes(msgspec.json.encode(seen))
+    return work(job, shard, folder)

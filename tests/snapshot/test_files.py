@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -55,6 +56,22 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert frame(ROWS).equals(found.rows.collect())
     assert str(tmp_path / "s.parquet") == found.source
     assert names(tmp_path) == ["s.parquet"]
+
+
+def test_nothing_holds_on_to_a_part_while_the_next_one_is_made(tmp_path: Path) -> None:
+    held: list[list[bool]] = []
+    given: list[weakref.ref[pl.DataFrame]] = []
+
+    def make(number: int) -> pl.DataFrame:
+        held.append([part() is not None for part in given])
+        made = frame([judged(f"case-{number}")])
+        given.append(weakref.ref(made))
+        return made
+
+    write_snapshot(tmp_path / "s.parquet", map(make, range(4)), info(), count=4)
+
+    assert held == [[], [False], [False] * 2, [False] * 3]
+    assert read_snapshot(tmp_path / "s.parquet").rows.collect().height == 4
 
 
 def test_the_columns_stand_in_the_order_of_their_documentation(tmp_path: Path) -> None:
