@@ -133,11 +133,12 @@ def test_the_keys(open_report: Open, golden_html: bytes) -> None:
     keys.press("j")
     keys.press("k")
     keys.press("Enter")
-    assert report.page.inner_text("#case-title") == "hostile"
+    # A change of address is told to the page a moment after the key.
+    report.page.wait_for_selector('#case-title:text-is("hostile")')
     keys.press("j")
-    assert report.page.inner_text("#case-title") == "leaks"
+    report.page.wait_for_selector('#case-title:text-is("leaks")')
     keys.press("Escape")
-    assert report.page.is_visible("#table")
+    report.page.wait_for_selector("#table", state="visible")
     keys.press("/")
     keys.type("jk")
     assert report.page.input_value("#q") == "jk"
