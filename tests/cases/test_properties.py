@@ -27,6 +27,7 @@ FREE = st.recursive(
 )
 KEYWORDS = WORDS.map(lambda word: f"k{word}") | st.builds(lambda word: {"word": f"w{word}"}, WORDS)
 ENTRIES = st.lists(KEYWORDS | st.lists(KEYWORDS, min_size=1, max_size=3), max_size=3)
+# Each drawn value is made anew, none is shared between examples: a test writes into them.
 CASE_KEYS: dict[str, st.SearchStrategy[Any]] = {
     "question": WORDS.map(lambda word: f"q{word}"),
     "tags": st.lists(NAMES, max_size=2),
@@ -34,7 +35,7 @@ CASE_KEYS: dict[str, st.SearchStrategy[Any]] = {
     "minKeywordCoverage": st.floats(0, 1) | st.sampled_from([0, 1]),
     "requiredEvidenceTools": st.lists(NAMES | st.lists(NAMES, min_size=1, max_size=2), max_size=2),
     "allowedVerdicts": st.lists(st.sampled_from(["PASS", "REVISE"]), min_size=1, max_size=2),
-    "forbiddenVerdicts": st.just(["REJECT"]),
+    "forbiddenVerdicts": st.builds(lambda: ["REJECT"]),
     "forbiddenAnswerKeywords": ENTRIES,
     "audit": st.fixed_dictionaries(
         {}, optional={"required": st.booleans(), "minClaimChecks": st.none() | st.integers(0, 9)}
@@ -46,7 +47,7 @@ CASE_KEYS: dict[str, st.SearchStrategy[Any]] = {
     ),
     "maxToolCalls": st.none() | st.integers(0, 2**63 - 1),
     "maxDurationMs": st.none() | st.floats(0, 1e300) | st.integers(0, 10**30),
-    "passPolicy": st.sampled_from(["all", "any", {"minPassRate": 0.5}]),
+    "passPolicy": st.sampled_from(["all", "any"]) | st.builds(lambda: {"minPassRate": 0.5}),
 }
 REQUIRED = ("question", "rootCauseKeywords", "requiredEvidenceTools", "allowedVerdicts")
 CASES = st.fixed_dictionaries(
