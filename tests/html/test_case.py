@@ -135,10 +135,13 @@ def test_the_keys(open_report: Open, golden_html: bytes) -> None:
     keys.press("Enter")
     # A change of address is told to the page a moment after the key.
     report.page.wait_for_selector('#case-title:text-is("hostile")')
+    assert report.page.inner_text("#case-title") == "hostile"
     keys.press("j")
     report.page.wait_for_selector('#case-title:text-is("leaks")')
+    assert report.page.inner_text("#case-title") == "leaks"
     keys.press("Escape")
     report.page.wait_for_selector("#table", state="visible")
+    assert report.page.is_visible("#table")
     keys.press("/")
     keys.type("jk")
     assert report.page.input_value("#q") == "jk"
